@@ -1,0 +1,3 @@
+//! The attache command.
+
+fn main() {}

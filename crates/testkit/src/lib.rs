@@ -1,0 +1,1 @@
+//! Real misbehaving parts for tests.
