@@ -115,15 +115,21 @@ impl<W> Default for InFlight<W> {
 }
 
 impl<W> InFlight<W> {
-    /// Issues a call under a fresh id; ids start at 1 and are never reused (X-BASE-03).
-    pub fn begin(&mut self, waiter: W) -> Result<u64, Closed> {
+    /// A fresh id for a call about to begin; ids start at 1 and are never reused (X-BASE-03).
+    pub fn next_id(&mut self) -> u64 {
+        self.last_id += 1;
+        self.last_id
+    }
+
+    /// Begins the call that [`next_id`](Self::next_id) gave `id` to.
+    pub fn begin(&mut self, id: u64, waiter: W) -> Result<(), Closed> {
         if self.closed {
             return Err(Closed);
         }
-        self.last_id += 1;
         self.tally.issued += 1;
-        self.open.insert(self.last_id, waiter);
-        Ok(self.last_id)
+        let former = self.open.insert(id, waiter);
+        debug_assert!(former.is_none(), "an id begins one call");
+        Ok(())
     }
 
     /// The waiter of an open call.
@@ -189,6 +195,12 @@ impl<W> InFlight<W> {
 mod tests {
     use super::*;
 
+    fn begin<W>(table: &mut InFlight<W>, waiter: W) -> u64 {
+        let id = table.next_id();
+        table.begin(id, waiter).unwrap();
+        id
+    }
+
     fn balanced<W>(table: &InFlight<W>) -> bool {
         let tally = table.tally();
         tally.issued == tally.open + tally.ended()
@@ -197,7 +209,7 @@ mod tests {
     #[test]
     fn fault_42_a_call_ends_once_and_the_first_ending_wins() {
         let mut table = InFlight::default();
-        let id = table.begin("waiter").unwrap();
+        let id = begin(&mut table, "waiter");
         assert_eq!(table.end(id, Ending::Result), Some("waiter"));
         assert_eq!(table.end(id, Ending::TimedOut), None);
         assert_eq!(table.tally().count(Ending::Result), 1);
@@ -208,9 +220,9 @@ mod tests {
     #[test]
     fn ids_are_never_reused() {
         let mut table = InFlight::default();
-        let first = table.begin(()).unwrap();
+        let first = begin(&mut table, ());
         table.end(first, Ending::Cancelled);
-        assert_eq!(table.begin(()), Ok(first + 1));
+        assert_eq!(begin(&mut table, ()), first + 1);
         assert!(table.was_issued(first) && !table.was_issued(0) && !table.was_issued(3));
     }
 
@@ -218,7 +230,7 @@ mod tests {
     fn closing_ends_all_that_is_open_and_refuses_the_rest() {
         let mut table = InFlight::default();
         for sent in [true, false, true] {
-            table.begin(sent).unwrap();
+            begin(&mut table, sent);
         }
         let ended = table.close(|sent| {
             if *sent {
@@ -230,14 +242,15 @@ mod tests {
         assert_eq!(ended.len(), 3);
         assert_eq!(table.tally().count(Ending::OutcomeUnknown), 2);
         assert_eq!(table.tally().count(Ending::NotSent), 1);
-        assert_eq!(table.begin(true), Err(Closed));
+        let late = table.next_id();
+        assert_eq!(table.begin(late, true), Err(Closed));
         assert!(balanced(&table));
     }
 
     #[test]
     fn an_undecodable_result_counts_as_a_protocol_error() {
         let mut table = InFlight::default();
-        let id = table.begin(()).unwrap();
+        let id = begin(&mut table, ());
         table.end(id, Ending::Result);
         table.reclassify_undecodable();
         assert_eq!(table.tally().count(Ending::ProtocolError), 1);
