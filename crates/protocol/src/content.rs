@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 
 use crate::peek::peek_string;
 use crate::record::record;
-use crate::{Json, ResourceContents};
+use crate::{Json, Resource, ResourceContents, ToolResult, ToolUse};
 
 record! {
     /// Text.
@@ -73,13 +73,13 @@ pub enum Content {
     /// A sound.
     Audio(MediaContent),
     /// A link to a resource.
-    ResourceLink(crate::Resource),
+    ResourceLink(Resource),
     /// Embedded resource contents.
     Resource(EmbeddedResource),
     /// A model's wish to use a tool, in sampling.
-    ToolUse(crate::ToolUse),
+    ToolUse(ToolUse),
     /// What the tool answered, in sampling.
-    ToolResult(crate::ToolResult),
+    ToolResult(ToolResult),
     /// A block of another type, or a malformed one, as it came.
     Other(Json),
 }
@@ -156,15 +156,22 @@ impl<'de> Deserialize<'de> for Content {
 }
 
 fn read_block(text: &str) -> Option<Content> {
-    let block = match peek_string(text, "type")?.as_ref() {
-        "text" => Content::Text(serde_json::from_str(text).ok()?),
-        "image" => Content::Image(serde_json::from_str(text).ok()?),
-        "audio" => Content::Audio(serde_json::from_str(text).ok()?),
-        "resource_link" => Content::ResourceLink(serde_json::from_str(text).ok()?),
-        "resource" => Content::Resource(serde_json::from_str(text).ok()?),
-        "tool_use" => Content::ToolUse(serde_json::from_str(text).ok()?),
-        "tool_result" => Content::ToolResult(serde_json::from_str(text).ok()?),
+    // The variant stands for the tag, which is written from it.
+    macro_rules! untagged {
+        ($variant:ident($record:ty)) => {{
+            let mut block: $record = serde_json::from_str(text).ok()?;
+            block.extra.remove("type");
+            Content::$variant(block)
+        }};
+    }
+    Some(match peek_string(text.as_bytes(), "type")?.as_ref() {
+        "text" => untagged!(Text(TextContent)),
+        "image" => untagged!(Image(MediaContent)),
+        "audio" => untagged!(Audio(MediaContent)),
+        "resource_link" => untagged!(ResourceLink(Resource)),
+        "resource" => untagged!(Resource(EmbeddedResource)),
+        "tool_use" => untagged!(ToolUse(ToolUse)),
+        "tool_result" => untagged!(ToolResult(ToolResult)),
         _ => return None,
-    };
-    Some(block)
+    })
 }

@@ -135,6 +135,12 @@ impl Payload {
     }
 }
 
+impl AsRef<[u8]> for Payload {
+    fn as_ref(&self) -> &[u8] {
+        &self.0
+    }
+}
+
 impl From<Json> for Payload {
     fn from(json: Json) -> Self {
         let text: Box<str> = json.0.into();

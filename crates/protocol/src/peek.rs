@@ -1,4 +1,4 @@
-//! Reads one string member of a JSON object without decoding the rest.
+//! Reads one member of a JSON object without decoding the rest.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -8,15 +8,20 @@ use serde_json::value::RawValue;
 
 use crate::record::Key;
 
-/// The string under `name` in the object `text`. Parsing stops as soon as it is found.
-pub(crate) fn peek_string<'a>(text: &'a str, name: &str) -> Option<Cow<'a, str>> {
+/// The value under `name` in the object `text`. Parsing stops as soon as it is found.
+pub(crate) fn peek<'a>(text: &'a [u8], name: &str) -> Option<&'a RawValue> {
     let mut found = None;
     // Finding the member is reported as an error, which is how a visitor stops early.
-    let _ = serde_json::Deserializer::from_str(text).deserialize_map(Peek {
+    let _ = serde_json::Deserializer::from_slice(text).deserialize_map(Peek {
         name,
         found: &mut found,
     });
-    let Key(value) = serde_json::from_str(found?.get()).ok()?;
+    found
+}
+
+/// The string under `name` in the object `text`.
+pub(crate) fn peek_string<'a>(text: &'a [u8], name: &str) -> Option<Cow<'a, str>> {
+    let Key(value) = serde_json::from_str(peek(text, name)?.get()).ok()?;
     Some(value)
 }
 
@@ -58,7 +63,8 @@ mod tests {
             (r#"{"kind":"text"}"#, None),
             ("[]", None),
         ] {
-            assert_eq!(peek_string(text, "type").as_deref(), expected, "{text}");
+            let found = peek_string(text.as_bytes(), "type");
+            assert_eq!(found.as_deref(), expected, "{text}");
         }
     }
 }

@@ -8,13 +8,18 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use serde::de::{Deserialize, Deserializer, Visitor};
+use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+use serde::ser::{Serialize, Serializer};
 
 use crate::Json;
 
 /// Fields of a JSON object that its record has no name for, in the order they came.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Extra(Vec<(String, Json)>);
+pub struct Extra {
+    fields: Vec<(String, Json)>,
+    /// Named fields that came with their default written out, and are written out again.
+    spelled_out: Vec<&'static str>,
+}
 
 impl Extra {
     /// The raw value under `key`.
@@ -26,22 +31,69 @@ impl Extra {
     /// Adds a field, replacing one of the same name.
     pub fn insert(&mut self, key: impl Into<String>, value: impl Into<Json>) {
         let key = key.into();
-        self.0.retain(|(name, _)| *name != key);
-        self.0.push((key, value.into()));
+        self.remove(&key);
+        self.fields.push((key, value.into()));
+    }
+
+    /// Takes a field out.
+    pub fn remove(&mut self, key: &str) -> Option<Json> {
+        let at = self.fields.iter().position(|(name, _)| name == key)?;
+        Some(self.fields.remove(at).1)
     }
 
     /// All fields in order.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Json)> {
-        self.0.iter().map(|(name, value)| (name.as_str(), value))
+        self.fields
+            .iter()
+            .map(|(name, value)| (name.as_str(), value))
     }
 
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.fields.is_empty()
     }
 
     pub(crate) fn keep(&mut self, key: Cow<'_, str>, value: Json) {
-        self.0.push((key.into_owned(), value));
+        self.fields.push((key.into_owned(), value));
+    }
+
+    pub(crate) fn spell_out(&mut self, key: &'static str) {
+        self.spelled_out.push(key);
+    }
+
+    pub(crate) fn spells_out(&self, key: &str) -> bool {
+        self.spelled_out.contains(&key)
+    }
+}
+
+impl Serialize for Extra {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.iter())
+    }
+}
+
+impl<'de> Deserialize<'de> for Extra {
+    /// Reads an object of which no field is known beforehand.
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct FieldsVisitor;
+
+        impl<'de> Visitor<'de> for FieldsVisitor {
+            type Value = Extra;
+
+            fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                formatter.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Extra, A::Error> {
+                let mut extra = Extra::default();
+                while let Some(Key(key)) = map.next_key()? {
+                    extra.keep(key, map.next_value()?);
+                }
+                Ok(extra)
+            }
+        }
+
+        deserializer.deserialize_map(FieldsVisitor)
     }
 }
 
@@ -87,9 +139,12 @@ impl<'de> Deserialize<'de> for Key<'de> {
 /// - `required "key"`: must be there with the right type, or the record is refused;
 /// - `optional "key"`: an `Option`; absent, `null` or of the wrong type reads as `None`;
 /// - `default "key"`: absent, `null` or of the wrong type reads as the default, and the default is
-///   not written;
+///   written only if it came written out;
+/// - `strict "key"`: like `default`, but the wrong type refuses the record: without this field it
+///   would mean something else;
 /// - `always "key"`: reads like `default` and is always written.
 ///
+/// A value that did not fit its field stands in for it under `extra` until the field is set.
 /// A known field that appears twice refuses the record (fault 26).
 macro_rules! record {
     (
@@ -121,7 +176,13 @@ macro_rules! record {
                 let mut map = serializer.serialize_map(None)?;
                 $( $crate::record::record!(@write $presence map, self, $key, $field); )*
                 for (key, value) in self.extra.iter() {
-                    map.serialize_entry(key, value)?;
+                    let is_written = match key {
+                        $( $key => $crate::record::record!(@is_set $presence self.$field), )*
+                        _ => false,
+                    };
+                    if !is_written {
+                        map.serialize_entry(key, value)?;
+                    }
                 }
                 map.end()
             }
@@ -148,7 +209,8 @@ macro_rules! record {
                         self,
                         mut map: A,
                     ) -> ::core::result::Result<Self::Value, A::Error> {
-                        $( let mut $field: Option<$type> = None; )*
+                        // The outer option says that the field came, the inner one that it fits.
+                        $( let mut $field: Option<Option<$type>> = None; )*
                         let mut extra = $crate::Extra::default();
                         while let Some($crate::record::Key(key)) = map.next_key()? {
                             match &*key {
@@ -157,9 +219,9 @@ macro_rules! record {
                                         if $field.is_some() {
                                             return Err(::serde::de::Error::duplicate_field($key));
                                         }
-                                        $field = $crate::record::record!(
-                                            @read $presence map, key, extra
-                                        );
+                                        $field = Some($crate::record::record!(
+                                            @read $presence map, $key, extra
+                                        ));
                                     }
                                 )*
                                 _ => {
@@ -183,57 +245,80 @@ macro_rules! record {
     (@write required $map:ident, $self:ident, $key:literal, $field:ident) => {
         $map.serialize_entry($key, &$self.$field)?
     };
-    // A misfit value of such a field was kept under `extra`, which writes it.
-    (@write always $map:ident, $self:ident, $key:literal, $field:ident) => {
-        if $self.extra.get($key).is_none() {
-            $map.serialize_entry($key, &$self.$field)?;
-        }
-    };
     (@write optional $map:ident, $self:ident, $key:literal, $field:ident) => {
         if let Some(value) = &$self.$field {
             $map.serialize_entry($key, value)?;
         }
     };
-    (@write default $map:ident, $self:ident, $key:literal, $field:ident) => {
-        if !$crate::record::is_default(&$self.$field) {
+    (@write always $map:ident, $self:ident, $key:literal, $field:ident) => {
+        if $crate::record::is_set(&$self.$field) || $self.extra.get($key).is_none() {
+            $map.serialize_entry($key, &$self.$field)?;
+        }
+    };
+    (@write $presence:ident $map:ident, $self:ident, $key:literal, $field:ident) => {
+        if $crate::record::is_set(&$self.$field) || $self.extra.spells_out($key) {
             $map.serialize_entry($key, &$self.$field)?;
         }
     };
 
-    (@read required $map:ident, $name:ident, $extra:ident) => { Some($map.next_value()?) };
-    (@read $presence:ident $map:ident, $name:ident, $extra:ident) => {
-        $crate::record::lenient($map.next_value()?, $name, &mut $extra)
+    (@is_set required $self:ident . $field:ident) => { true };
+    (@is_set $presence:ident $self:ident . $field:ident) => {
+        $crate::record::is_set(&$self.$field)
+    };
+
+    (@read required $map:ident, $key:literal, $extra:ident) => { Some($map.next_value()?) };
+    (@read strict $map:ident, $key:literal, $extra:ident) => { $map.next_value()? };
+    (@read default $map:ident, $key:literal, $extra:ident) => {
+        $crate::record::lenient_default($map.next_value()?, $key, &mut $extra)
+    };
+    (@read $presence:ident $map:ident, $key:literal, $extra:ident) => {
+        $crate::record::lenient($map.next_value()?, $key, &mut $extra)
     };
 
     (@finish required $field:ident, $key:literal) => {
-        match $field {
+        match $field.flatten() {
             Some(value) => value,
             None => return Err(::serde::de::Error::missing_field($key)),
         }
     };
-    (@finish $presence:ident $field:ident, $key:literal) => { $field.unwrap_or_default() };
+    (@finish $presence:ident $field:ident, $key:literal) => {
+        $field.flatten().unwrap_or_default()
+    };
 }
 
 pub(crate) use record;
 
-/// Whether a field has the value that is not written.
-pub(crate) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
-    *value == T::default()
+/// Whether a field has another value than the one it has when it is absent.
+pub(crate) fn is_set<T: Default + PartialEq>(value: &T) -> bool {
+    *value != T::default()
 }
 
 /// Decodes the value of a field the record can do without; what does not fit is kept raw.
 pub(crate) fn lenient<'de, T: Deserialize<'de>>(
     raw: &'de serde_json::value::RawValue,
-    key: Cow<'_, str>,
+    key: &'static str,
     extra: &mut Extra,
 ) -> Option<T> {
     match serde_json::from_str::<Option<T>>(raw.get()) {
         Ok(value) => value,
         Err(_) => {
-            extra.keep(key, raw.into());
+            extra.keep(Cow::Borrowed(key), raw.into());
             None
         }
     }
+}
+
+/// Like [`lenient`], and remembers that a default was written out.
+pub(crate) fn lenient_default<'de, T: Deserialize<'de> + Default + PartialEq>(
+    raw: &'de serde_json::value::RawValue,
+    key: &'static str,
+    extra: &mut Extra,
+) -> Option<T> {
+    let value = lenient(raw, key, extra)?;
+    if !is_set(&value) {
+        extra.spell_out(key);
+    }
+    Some(value)
 }
 
 #[cfg(test)]

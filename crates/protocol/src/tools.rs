@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::method::{methods, notifications, paged};
 use crate::record::record;
-use crate::{Content, Entries, Json, NoParams, PageParams};
+use crate::{Content, Entries, Json, NoParams, PageParams, TaskRequest};
 
 methods! {
     /// Lists the tools of a server.
@@ -141,6 +141,20 @@ record! {
         name: String = required "name",
         /// Its arguments.
         arguments: Option<Json> = optional "arguments",
+        /// Makes the call a task (2025-11-25).
+        task: Option<TaskRequest> = optional "task",
+    }
+}
+
+impl CallToolParams {
+    /// Calls the tool of that name.
+    pub fn new(name: impl Into<String>, arguments: Option<Json>) -> Self {
+        Self {
+            name: name.into(),
+            arguments,
+            task: None,
+            extra: Default::default(),
+        }
     }
 }
 
