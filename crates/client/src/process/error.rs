@@ -174,7 +174,8 @@ impl SpawnErrorKind {
         }
     }
 
-    /// Classifies a failure to get pipes, sockets or threads from the system.
+    /// Classifies a failure to get pipes or sockets from the system.
+    #[cfg(unix)]
     pub(super) fn from_system(error: io::Error) -> Self {
         Self::resource_limit(&error).unwrap_or(Self::Other(error))
     }
@@ -231,7 +232,10 @@ mod tests {
     fn check(program: &str, tried: &[&str], kind: SpawnErrorKind, text: &str) {
         let error = SpawnError::new(program.as_ref(), Some(Path::new("/srv")), kind)
             .with_tried(tried.iter().map(PathBuf::from).collect());
-        assert_eq!(error.to_string(), format!("cannot start `{program}`: {text}"));
+        assert_eq!(
+            error.to_string(),
+            format!("cannot start `{program}`: {text}")
+        );
     }
 
     #[test]
@@ -293,7 +297,11 @@ mod tests {
         use rustix::io::Errno;
         let kind_of = |errno: Errno| {
             let kind = SpawnErrorKind::from_start(errno.into());
-            format!("{kind:?}").split(['(', ' ']).next().unwrap().to_owned()
+            format!("{kind:?}")
+                .split(['(', ' '])
+                .next()
+                .unwrap()
+                .to_owned()
         };
         for (errno, kind) in [
             (Errno::NOENT, "InterpreterMissing"),

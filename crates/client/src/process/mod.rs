@@ -145,7 +145,7 @@ pub async fn spawn(launch: &Launch) -> Result<Spawned, SpawnError> {
 enum Started {
     Running(Spawned),
     #[cfg(target_os = "linux")]
-    Guarded(guardian::Starting),
+    Guarded(Box<guardian::Starting>),
 }
 
 /// Searching the file system and creating a process block their thread, so they are
@@ -156,7 +156,8 @@ async fn start_off_the_runtime(launch: &Launch) -> Result<Started, SpawnError> {
         let prepared = Prepared::new(&wanted)?;
         match guardian::executable_for(&wanted.guardianship) {
             #[cfg(target_os = "linux")]
-            Some(helper) => guardian::start(prepared, &helper).map(Started::Guarded),
+            Some(helper) => guardian::start(prepared, &helper)
+                .map(|starting| Started::Guarded(Box::new(starting))),
             #[cfg(not(target_os = "linux"))]
             Some(_) => Err(prepared.error(SpawnErrorKind::Guardian(
                 "guardians exist on Linux only".to_owned(),

@@ -110,7 +110,11 @@ fn check_representable(
         .map(OsString::as_os_str)
         .chain([launch.program.as_os_str()])
         .chain(cwd)
-        .chain(environment.iter().flat_map(|(name, value)| [name.as_os_str(), value]));
+        .chain(
+            environment
+                .iter()
+                .flat_map(|(name, value)| [name.as_os_str(), value]),
+        );
     let mut size = 0_usize;
     for text in texts {
         if text.as_encoded_bytes().contains(&0) {

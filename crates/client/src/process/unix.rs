@@ -121,7 +121,8 @@ impl Reach for Group {
 
 /// Starts a server as the leader of a process group of its own.
 pub(super) fn start(prepared: &Prepared) -> Result<Spawned, SpawnError> {
-    let pipes = Pipes::open().map_err(|error| prepared.error(SpawnErrorKind::from_system(error)))?;
+    let pipes =
+        Pipes::open().map_err(|error| prepared.error(SpawnErrorKind::from_system(error)))?;
     let [stdin, stdout, stderr] = pipes.theirs;
     let mut command = prepared.command();
     command

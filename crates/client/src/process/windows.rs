@@ -59,7 +59,9 @@ impl Reach for Tree {
                 .stderr(Stdio::null())
                 .spawn()
         });
-        let at_it = matches!(taskkill, Ok(running) if matches!(running.try_wait(), Ok(None)));
+        let at_it = taskkill
+            .as_mut()
+            .is_ok_and(|taskkill| matches!(taskkill.try_wait(), Ok(None)));
         if !at_it {
             // It fails when the process has ended, which is what it was for.
             let _ = child.start_kill();

@@ -9,11 +9,11 @@ use tokio::io::AsyncReadExt as _;
 use crate::scan::{self, Seen, TAG_VARIABLE};
 
 /// The first argument that makes this executable a client.
-pub const CLIENT_ARGUMENT: &str = "client";
+pub(crate) const CLIENT_ARGUMENT: &str = "client";
 
 /// Runs the client role: starts the script in the second argument, says so, passes the
 /// server's first line on, and stays until the server ends or the client is killed.
-pub fn run() {
+pub(crate) fn run() {
     let script = std::env::args().nth(2).unwrap();
     block_on(async {
         println!("starting");
@@ -28,16 +28,16 @@ pub fn run() {
 }
 
 /// A client process with a server under it.
-pub struct Client {
-    pub process: Child,
-    pub tag: String,
+pub(crate) struct Client {
+    pub(crate) process: Child,
+    pub(crate) tag: String,
     lines: BufReader<ChildStdout>,
 }
 
 impl Client {
     /// Starts a client for `script`; `wrapper` is a shell command that ends with
     /// executing its arguments.
-    pub fn start_through(wrapper: &str, script: &str) -> Self {
+    pub(crate) fn start_through(wrapper: &str, script: &str) -> Self {
         let tag = scan::unique_tag();
         let mut process = Command::new("sh")
             .args(["-c", wrapper, "sh"])
@@ -56,45 +56,45 @@ impl Client {
         }
     }
 
-    pub fn start(script: &str) -> Self {
+    pub(crate) fn start(script: &str) -> Self {
         Self::start_through("exec \"$@\"", script)
     }
 
-    pub fn id(&self) -> u32 {
+    pub(crate) fn id(&self) -> u32 {
         self.process.id()
     }
 
     /// The next line that the client prints.
-    pub fn line(&mut self) -> String {
+    pub(crate) fn line(&mut self) -> String {
         let mut line = String::new();
         self.lines.read_line(&mut line).unwrap();
         line.trim_end().to_owned()
     }
 
     /// Waits until the server runs and returns its id.
-    pub fn server(&mut self) -> u32 {
+    pub(crate) fn server(&mut self) -> u32 {
         assert_eq!(self.line(), "starting");
         let line = self.line();
         line.strip_prefix("started ").unwrap().parse().unwrap()
     }
 
-    pub fn signal(&self, signal: rustix::process::Signal) {
+    pub(crate) fn signal(&self, signal: rustix::process::Signal) {
         send(self.id(), signal);
     }
 
     /// Kills the client outright and reaps it.
-    pub fn kill_outright(&mut self) {
+    pub(crate) fn kill_outright(&mut self) {
         self.process.kill().unwrap();
         self.process.wait().unwrap();
     }
 
     /// Everything of this client that runs, itself included.
-    pub fn tree(&self) -> Vec<Seen> {
+    pub(crate) fn tree(&self) -> Vec<Seen> {
         scan::tagged(&self.tag)
     }
 
     /// What the client printed until it ended.
-    pub fn rest(&mut self) -> String {
+    pub(crate) fn rest(&mut self) -> String {
         let mut rest = String::new();
         self.lines.read_to_string(&mut rest).unwrap();
         rest
@@ -109,14 +109,14 @@ impl Drop for Client {
 }
 
 /// Sends a signal to one process.
-pub fn send(id: u32, signal: rustix::process::Signal) {
+pub(crate) fn send(id: u32, signal: rustix::process::Signal) {
     let id = rustix::process::Pid::from_raw(id.cast_signed()).unwrap();
     rustix::process::kill_process(id, signal).unwrap();
 }
 
 /// Runs a future on a runtime of its own, whose tasks go on while the test looks at
 /// processes.
-pub fn block_on<T>(future: impl Future<Output = T>) -> T {
+pub(crate) fn block_on<T>(future: impl Future<Output = T>) -> T {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(1)
         .enable_all()
@@ -126,14 +126,14 @@ pub fn block_on<T>(future: impl Future<Output = T>) -> T {
 }
 
 /// A server that runs `script` and whose processes carry `tag`.
-pub fn shell(script: &str, tag: &str) -> Launch {
+pub(crate) fn shell(script: &str, tag: &str) -> Launch {
     Launch::new("sh")
         .args(["-c", script])
         .var(TAG_VARIABLE, tag)
 }
 
 /// Starts `script` and waits until it has printed a line.
-pub async fn spawn_up(script: &str, tag: &str) -> Spawned {
+pub(crate) async fn spawn_up(script: &str, tag: &str) -> Spawned {
     let mut spawned = process::spawn(&shell(script, tag)).await.unwrap();
     assert_eq!(spawned.child.protection(), Protection::Guardian);
     let mut byte = [0];

@@ -43,7 +43,7 @@ fn ladder(grace: Duration, term: Duration) -> Ladder {
     Ladder { grace, term }
 }
 
-pub fn fault_01_a_server_that_obeys_eof_ends_by_itself() {
+pub(crate) fn fault_01_a_server_that_obeys_eof_ends_by_itself() {
     check_close(
         "echo up; cat >/dev/null; exit 4",
         ladder(LONG, LONG),
@@ -52,16 +52,11 @@ pub fn fault_01_a_server_that_obeys_eof_ends_by_itself() {
     );
 }
 
-pub fn fault_01_a_server_that_obeys_term_ends_by_it() {
-    check_close(
-        "echo up; exec sleep 1000",
-        ladder(SHORT, LONG),
-        TERM,
-        SHORT,
-    );
+pub(crate) fn fault_01_a_server_that_obeys_term_ends_by_it() {
+    check_close("echo up; exec sleep 1000", ladder(SHORT, LONG), TERM, SHORT);
 }
 
-pub fn fault_01_a_stopped_server_is_woken_to_end() {
+pub(crate) fn fault_01_a_stopped_server_is_woken_to_end() {
     check_close(
         "echo up; kill -STOP $$; exec sleep 1000",
         ladder(SHORT, LONG),
@@ -70,7 +65,7 @@ pub fn fault_01_a_stopped_server_is_woken_to_end() {
     );
 }
 
-pub fn fault_03_a_launcher_that_exits_leaves_nothing() {
+pub(crate) fn fault_03_a_launcher_that_exits_leaves_nothing() {
     let tag = scan::unique_tag();
     block_on(async {
         let script = r#"sh -c 'trap "" TERM; echo up; sleep 1000; :' & read line; exit 7"#;
@@ -85,7 +80,7 @@ pub fn fault_03_a_launcher_that_exits_leaves_nothing() {
     });
 }
 
-pub fn fault_04_grandchildren_that_left_are_closed_too() {
+pub(crate) fn fault_04_grandchildren_that_left_are_closed_too() {
     check_close(
         r#"setsid sh -c 'trap "" TERM; sleep 1000 & echo up; while :; do sleep 1000; done' &
            (setsid sleep 1000 &)
@@ -97,7 +92,7 @@ pub fn fault_04_grandchildren_that_left_are_closed_too() {
     );
 }
 
-pub fn fault_05_a_server_that_ignores_everything_is_killed_at_the_deadline() {
+pub(crate) fn fault_05_a_server_that_ignores_everything_is_killed_at_the_deadline() {
     check_close(
         r#"trap "" TERM; sleep 1000 & echo up; while :; do sleep 1000; done"#,
         ladder(SHORT, SHORT),
@@ -106,7 +101,7 @@ pub fn fault_05_a_server_that_ignores_everything_is_killed_at_the_deadline() {
     );
 }
 
-pub fn kill_takes_the_tree_down_at_once() {
+pub(crate) fn kill_takes_the_tree_down_at_once() {
     let tag = scan::unique_tag();
     block_on(async {
         let spawned = spawn_up(r#"trap "" TERM; sleep 1000 & echo up; wait"#, &tag).await;
@@ -122,7 +117,7 @@ pub fn kill_takes_the_tree_down_at_once() {
 /// Two chains in which every process starts the next one and exits: one within its
 /// group, one that leaves for a new session each time. They end by themselves, but only
 /// long after the test.
-pub fn a_tree_that_keeps_forking_is_caught() {
+pub(crate) fn a_tree_that_keeps_forking_is_caught() {
     check_close(
         r#"trap "" TERM
            chain() { [ "$1" -gt 0 ] || exit; chain $(($1 - 1)) & exit; }
@@ -137,7 +132,7 @@ pub fn a_tree_that_keeps_forking_is_caught() {
     );
 }
 
-pub fn a_close_that_nobody_awaits_runs_to_its_end() {
+pub(crate) fn a_close_that_nobody_awaits_runs_to_its_end() {
     let tag = scan::unique_tag();
     block_on(async {
         let spawned = spawn_up("echo up; exec sleep 1000", &tag).await;
@@ -149,7 +144,7 @@ pub fn a_close_that_nobody_awaits_runs_to_its_end() {
     });
 }
 
-pub fn a_dropped_server_goes_down_without_a_runtime() {
+pub(crate) fn a_dropped_server_goes_down_without_a_runtime() {
     let tag = scan::unique_tag();
     let script = r#"trap "" TERM; sleep 1000 & echo up; while :; do sleep 1000; done"#;
     let spawned = block_on(spawn_up(script, &tag));
@@ -162,7 +157,7 @@ pub fn a_dropped_server_goes_down_without_a_runtime() {
     });
 }
 
-pub fn a_dropped_start_leaves_nothing() {
+pub(crate) fn a_dropped_start_leaves_nothing() {
     let tag = scan::unique_tag();
     block_on(async {
         let launch = shell("exec sleep 1000", &tag);

@@ -6,9 +6,7 @@ use std::os::unix::ffi::OsStringExt as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-use attache_client::process::{
-    self, ExitReason, Guardianship, Launch, SpawnError, SpawnErrorKind,
-};
+use attache_client::process::{self, ExitReason, Guardianship, Launch, SpawnError, SpawnErrorKind};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use crate::client_role::{Client, block_on, shell, spawn_up};
@@ -53,7 +51,7 @@ fn output_of(launch: Launch) -> Vec<u8> {
     })
 }
 
-pub fn fault_13_failures_to_start_are_typed_and_say_what_was_tried() {
+pub(crate) fn fault_13_failures_to_start_are_typed_and_say_what_was_tried() {
     let folder = Folder::new();
     let plain = folder.file("plain", "", 0o644);
     let nonsense = folder.file("nonsense", "\u{1}\u{2}", 0o755);
@@ -118,7 +116,7 @@ pub fn fault_13_failures_to_start_are_typed_and_say_what_was_tried() {
     }
 }
 
-pub fn fault_13_a_guardian_that_is_none_is_named() {
+pub(crate) fn fault_13_a_guardian_that_is_none_is_named() {
     for helper in ["/nonexistent/helper", "/bin/true"] {
         let launch = Launch::new("sh").guardianship(Guardianship::Helper(helper.into()));
         let error = failure(launch);
@@ -129,7 +127,7 @@ pub fn fault_13_a_guardian_that_is_none_is_named() {
     }
 }
 
-pub fn fault_28_writing_to_a_server_that_ended_is_an_error() {
+pub(crate) fn fault_28_writing_to_a_server_that_ended_is_an_error() {
     block_on(async {
         let mut spawned = process::spawn(&Launch::new("true")).await.unwrap();
         assert_eq!(spawned.child.wait().await, ExitReason::Code(0));
@@ -138,7 +136,7 @@ pub fn fault_28_writing_to_a_server_that_ended_is_an_error() {
     });
 }
 
-pub fn s12_a_server_inherits_its_three_streams_and_nothing_else() {
+pub(crate) fn s12_a_server_inherits_its_three_streams_and_nothing_else() {
     // The client itself was started with descriptors that it does not know of.
     let wrapper = r#"exec 7</dev/null 9</dev/null; exec "$@""#;
     let mut client = Client::start_through(wrapper, "exec cat");
@@ -160,10 +158,14 @@ pub fn s12_a_server_inherits_its_three_streams_and_nothing_else() {
     }
 
     let groups = [client.id(), guardian, server].map(|id| scan::look(id).unwrap().group);
-    assert_eq!(groups[1..], [guardian, server], "a terminal's Ctrl-C is the client's");
+    assert_eq!(
+        groups[1..],
+        [guardian, server],
+        "a terminal's Ctrl-C is the client's"
+    );
 }
 
-pub fn the_guardian_holds_none_of_the_pipes() {
+pub(crate) fn the_guardian_holds_none_of_the_pipes() {
     block_on(async {
         let tag = scan::unique_tag();
         let mut spawned = spawn_up("echo up; exec cat", &tag).await;
@@ -182,17 +184,21 @@ pub fn the_guardian_holds_none_of_the_pipes() {
     });
 }
 
-pub fn arguments_and_variables_need_not_be_utf_8() {
+pub(crate) fn arguments_and_variables_need_not_be_utf_8() {
     let raw = b"a\xff\xfe b\n\x01".to_vec();
     let text = OsString::from_vec(raw.clone());
     let launch = Launch::new("sh")
-        .args(["-c", r#"printf %s "$1"; printf %s "$V"; printf %s "$0""#, "name"])
+        .args([
+            "-c",
+            r#"printf %s "$1"; printf %s "$V"; printf %s "$0""#,
+            "name",
+        ])
         .args([text.clone()])
         .var("V", text);
     assert_eq!(output_of(launch), [&raw[..], &raw[..], b"name"].concat());
 }
 
-pub fn a_large_environment_arrives_whole() {
+pub(crate) fn a_large_environment_arrives_whole() {
     const COUNT: usize = 40;
     const SIZE: usize = 64 * 1024;
     let mut launch = shell(r#"printf '%s %s' "${#V0}" "${#V39}""#, "");
@@ -206,7 +212,7 @@ pub fn a_large_environment_arrives_whole() {
     assert_eq!(output_of(launch), expected.into_bytes());
 }
 
-pub fn signals_the_client_had_ignored_do_not_blind_the_guardian() {
+pub(crate) fn signals_the_client_had_ignored_do_not_blind_the_guardian() {
     let wrapper = r#"trap "" CHLD HUP TERM; exec "$@""#;
     let mut client = Client::start_through(wrapper, "exit 5");
     client.server();

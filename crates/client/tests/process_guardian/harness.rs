@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 /// A name and what it runs.
-pub type Test = (&'static str, fn());
+pub(crate) type Test = (&'static str, fn());
 
 /// Lists functions as tests under their own names.
 macro_rules! tests {
@@ -18,7 +18,7 @@ pub(crate) use tests;
 
 /// Runs the tests that the command line selects, one after the other: several of them
 /// count this process's own descriptors and threads.
-pub fn run(tests: &[Test]) -> ExitCode {
+pub(crate) fn run(tests: &[Test]) -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let exact = arguments.iter().any(|argument| argument == "--exact");
     let filters: Vec<&String> = arguments
@@ -27,9 +27,13 @@ pub fn run(tests: &[Test]) -> ExitCode {
         .collect();
     let selected = |name: &str| {
         filters.is_empty()
-            || filters
-                .iter()
-                .any(|filter| if exact { name == *filter } else { name.contains(*filter) })
+            || filters.iter().any(|filter| {
+                if exact {
+                    name == *filter
+                } else {
+                    name.contains(*filter)
+                }
+            })
     };
     let (chosen, rest): (Vec<&Test>, Vec<&Test>) =
         tests.iter().partition(|(name, _)| selected(name));

@@ -1,7 +1,11 @@
 //! The guardian with real processes: one executable that is the client, the guardian
 //! and the runner of the tests.
 
-#![cfg_attr(not(target_os = "linux"), allow(dead_code))]
+#![expect(clippy::print_stdout, reason = "it reports like a test harness")]
+#![cfg_attr(
+    target_os = "linux",
+    expect(clippy::unwrap_used, reason = "everything here is a test")
+)]
 
 #[cfg(target_os = "linux")]
 mod client_role;
@@ -22,7 +26,10 @@ use std::process::ExitCode;
 #[cfg(target_os = "linux")]
 fn main() -> ExitCode {
     attache_client::process::guardian::enable();
-    if std::env::args().nth(1).is_some_and(|role| role == client_role::CLIENT_ARGUMENT) {
+    if std::env::args()
+        .nth(1)
+        .is_some_and(|role| role == client_role::CLIENT_ARGUMENT)
+    {
         client_role::run();
         return ExitCode::SUCCESS;
     }
@@ -62,5 +69,5 @@ fn main() -> ExitCode {
 
 #[cfg(not(target_os = "linux"))]
 fn main() -> ExitCode {
-    harness::run(&[])
+    harness::run(&harness::tests![])
 }

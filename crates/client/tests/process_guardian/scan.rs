@@ -7,15 +7,18 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 /// The variable whose value marks the processes of one test.
-pub const TAG_VARIABLE: &str = "PROCESS_TEST_TAG";
+pub(crate) const TAG_VARIABLE: &str = "PROCESS_TEST_TAG";
+
+/// The pause between two looks.
+const PAUSE: Duration = Duration::from_millis(5);
 
 /// A process as `/proc` shows it.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Seen {
-    pub id: u32,
-    pub state: char,
-    pub parent: u32,
-    pub group: u32,
+pub(crate) struct Seen {
+    pub(crate) id: u32,
+    pub(crate) state: char,
+    pub(crate) parent: u32,
+    pub(crate) group: u32,
     started: u64,
     command: String,
 }
@@ -27,14 +30,14 @@ impl fmt::Debug for Seen {
 }
 
 /// A value for [`TAG_VARIABLE`] that nobody else uses.
-pub fn unique_tag() -> String {
+pub(crate) fn unique_tag() -> String {
     static COUNT: AtomicU32 = AtomicU32::new(0);
     let count = COUNT.fetch_add(1, Ordering::Relaxed);
     format!("{}-{count}-", std::process::id())
 }
 
 /// The process `id`, if it is there in any state.
-pub fn look(id: u32) -> Option<Seen> {
+pub(crate) fn look(id: u32) -> Option<Seen> {
     let stat = String::from_utf8_lossy(&fs::read(format!("/proc/{id}/stat")).ok()?).into_owned();
     let (_, fields) = stat.rsplit_once(')')?;
     let fields: Vec<&str> = fields.split_ascii_whitespace().collect();
@@ -50,7 +53,7 @@ pub fn look(id: u32) -> Option<Seen> {
 }
 
 /// Every process that carries the tag in its environment.
-pub fn tagged(tag: &str) -> Vec<Seen> {
+pub(crate) fn tagged(tag: &str) -> Vec<Seen> {
     let wanted = format!("{TAG_VARIABLE}={tag}\0").into_bytes();
     ids()
         .filter(|id| {
@@ -61,49 +64,67 @@ pub fn tagged(tag: &str) -> Vec<Seen> {
         .collect()
 }
 
-/// Those of `before` that are still there, zombies included.
-pub fn remaining(before: &[Seen]) -> Vec<Seen> {
+/// Those of `before` that are still there, zombies included: all but those that ended
+/// and wait for the system's own first process to reap them, at its leisure.
+pub(crate) fn remaining(before: &[Seen]) -> Vec<Seen> {
+    let ours =
+        |parent: u32| parent == std::process::id() || before.iter().any(|seen| seen.id == parent);
     before
         .iter()
         .filter_map(|seen| look(seen.id).filter(|now| now.started == seen.started))
+        .filter(|now| now.state != 'Z' || ours(now.parent))
         .collect()
 }
 
 /// The direct children of `parent`, zombies included.
-pub fn children_of(parent: u32) -> Vec<Seen> {
-    ids().filter_map(look).filter(|seen| seen.parent == parent).collect()
+pub(crate) fn children_of(parent: u32) -> Vec<Seen> {
+    ids()
+        .filter_map(look)
+        .filter(|seen| seen.parent == parent)
+        .collect()
 }
 
 /// How many entries a directory such as `/proc/self/fd` has.
-pub fn count(directory: &str) -> usize {
+pub(crate) fn count(directory: &str) -> usize {
     fs::read_dir(directory).unwrap().count()
 }
 
 /// Waits until `condition` gives a value, and fails the test after `limit`.
 #[track_caller]
-pub fn within<T>(limit: Duration, what: &str, mut condition: impl FnMut() -> Option<T>) -> T {
+pub(crate) fn within<T>(
+    limit: Duration,
+    what: &str,
+    mut condition: impl FnMut() -> Option<T>,
+) -> T {
     let deadline = Instant::now() + limit;
     loop {
         if let Some(value) = condition() {
             return value;
         }
         assert!(Instant::now() < deadline, "not within {limit:?}: {what}");
-        thread::sleep(Duration::from_millis(2));
+        thread::sleep(PAUSE);
     }
 }
 
 /// Waits until nothing is left of `before` and nothing carries `tag`.
 #[track_caller]
-pub fn gone_within(limit: Duration, tag: &str, before: &[Seen]) {
+pub(crate) fn gone_within(limit: Duration, tag: &str, before: &[Seen]) {
     let deadline = Instant::now() + limit;
     loop {
+        // The cheap look first: this polls while the processes it waits for need the
+        // machine.
         let mut left = remaining(before);
-        left.extend(tagged(tag));
+        if left.is_empty() {
+            left = tagged(tag);
+        }
         if left.is_empty() {
             return;
         }
-        assert!(Instant::now() < deadline, "still there after {limit:?}: {left:?}");
-        thread::sleep(Duration::from_millis(2));
+        assert!(
+            Instant::now() < deadline,
+            "still there after {limit:?}: {left:?}"
+        );
+        thread::sleep(PAUSE);
     }
 }
 
@@ -114,5 +135,7 @@ fn ids() -> impl Iterator<Item = u32> {
 }
 
 fn contains(haystack: &[u8], needle: &[u8]) -> bool {
-    haystack.windows(needle.len()).any(|window| window == needle)
+    haystack
+        .windows(needle.len())
+        .any(|window| window == needle)
 }

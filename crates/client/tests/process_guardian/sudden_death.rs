@@ -46,7 +46,7 @@ fn outlived() -> Duration {
     began.elapsed()
 }
 
-pub fn fault_02_p2_nothing_survives_a_client_that_is_killed_outright() {
+pub(crate) fn fault_02_p2_nothing_survives_a_client_that_is_killed_outright() {
     const ROUNDS: usize = 200;
     const AT_ONCE: usize = 8;
     let begun = AtomicUsize::new(0);
@@ -66,11 +66,12 @@ pub fn fault_02_p2_nothing_survives_a_client_that_is_killed_outright() {
             .into_iter()
             .map(|worker| worker.join().unwrap())
             .max()
+            .unwrap()
     });
     println!("P2: {ROUNDS} rounds, 0 survivors, the slowest after {longest:?}");
 }
 
-pub fn fault_02_a_copy_of_the_socket_does_not_keep_the_tree_alive() {
+pub(crate) fn fault_02_a_copy_of_the_socket_does_not_keep_the_tree_alive() {
     let mut client = Client::start("exec sleep 1000");
     client.server();
     let tree = client.tree();
@@ -93,7 +94,7 @@ pub fn fault_02_a_copy_of_the_socket_does_not_keep_the_tree_alive() {
     drop(copies);
 }
 
-pub fn fault_11_a_client_stopped_during_start_leaves_nothing() {
+pub(crate) fn fault_11_a_client_stopped_during_start_leaves_nothing() {
     for signal in [Signal::TERM, Signal::HUP, Signal::KILL] {
         // From the moment before the start begins to well after it.
         for step in 0..20 {
@@ -110,12 +111,14 @@ pub fn fault_11_a_client_stopped_during_start_leaves_nothing() {
     }
 }
 
-pub fn fault_11_signals_to_everyone_do_not_stop_the_guardian() {
+pub(crate) fn fault_11_signals_to_everyone_do_not_stop_the_guardian() {
     let mut client = Client::start(r#"trap "" TERM HUP INT QUIT; while :; do sleep 1000; done"#);
     let server = client.server();
     let guardian = scan::look(server).unwrap().parent;
     assert_eq!(
-        fs::read_to_string(format!("/proc/{guardian}/comm")).unwrap().trim(),
+        fs::read_to_string(format!("/proc/{guardian}/comm"))
+            .unwrap()
+            .trim(),
         "mcp-guardian",
         "stopping a program by its name must not hit its guardians"
     );
@@ -128,7 +131,7 @@ pub fn fault_11_signals_to_everyone_do_not_stop_the_guardian() {
     gone_within(PROMISE, &client.tag, &tree);
 }
 
-pub fn a_guardian_that_is_killed_takes_the_server_with_it() {
+pub(crate) fn a_guardian_that_is_killed_takes_the_server_with_it() {
     let tag = scan::unique_tag();
     block_on(async {
         let spawned = spawn_up(r#"trap "" TERM; sleep 1000 & echo up; wait"#, &tag).await;

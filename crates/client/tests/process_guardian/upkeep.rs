@@ -11,7 +11,7 @@ use crate::scan::{self, count, gone_within, within};
 
 const SOON: Duration = Duration::from_secs(2);
 
-pub fn fault_06_a_child_that_exits_is_reaped() {
+pub(crate) fn fault_06_a_child_that_exits_is_reaped() {
     let tag = scan::unique_tag();
     block_on(async {
         let mut spawned = spawn_up("echo up; read line; exit 3", &tag).await;
@@ -24,16 +24,20 @@ pub fn fault_06_a_child_that_exits_is_reaped() {
     });
 }
 
-pub fn fault_06_orphans_are_reaped_while_the_server_runs() {
+pub(crate) fn fault_06_orphans_are_reaped_while_the_server_runs() {
     let tag = scan::unique_tag();
     block_on(async {
         let script = "for i in 1 2 3 4 5; do (sh -c 'exit 0' &); done; echo up; exec cat";
         let spawned = spawn_up(script, &tag).await;
         let guardian = scan::look(spawned.child.id()).unwrap().parent;
-        within(SOON, "the guardian to have the server as its only child", || {
-            let children = scan::children_of(guardian);
-            (children.len() == 1 && children[0].id == spawned.child.id()).then_some(())
-        });
+        within(
+            SOON,
+            "the guardian to have the server as its only child",
+            || {
+                let children = scan::children_of(guardian);
+                (children.len() == 1 && children[0].id == spawned.child.id()).then_some(())
+            },
+        );
     });
 }
 
@@ -56,20 +60,28 @@ impl Usage {
     /// Waits until no child, and no more descriptors and threads than before, are left.
     #[track_caller]
     fn assert_regained(&self) {
-        within(SOON, "children, descriptors and threads to be freed", || {
-            let now = Self::now();
-            let free = scan::children_of(std::process::id()).is_empty()
-                && now.descriptors <= self.descriptors
-                && now.threads <= self.threads;
-            free.then_some(())
-        });
+        within(
+            SOON,
+            "children, descriptors and threads to be freed",
+            || {
+                let now = Self::now();
+                let free = scan::children_of(std::process::id()).is_empty()
+                    && now.descriptors <= self.descriptors
+                    && now.threads <= self.threads;
+                free.then_some(())
+            },
+        );
     }
 }
 
 fn kib(file: &str, field: &str) -> u64 {
     let text = fs::read_to_string(file).unwrap();
     let line = text.lines().find(|line| line.starts_with(field)).unwrap();
-    line.split_ascii_whitespace().nth(1).unwrap().parse().unwrap()
+    line.split_ascii_whitespace()
+        .nth(1)
+        .unwrap()
+        .parse()
+        .unwrap()
 }
 
 async fn echo_once(launch: &Launch) -> process::Spawned {
@@ -81,14 +93,16 @@ async fn echo_once(launch: &Launch) -> process::Spawned {
     spawned
 }
 
-pub fn fault_08_servers_that_are_dropped_free_everything() {
+pub(crate) fn fault_08_servers_that_are_dropped_free_everything() {
     let tag = scan::unique_tag();
     block_on(async {
         // The first start leaves a thread for blocking work and the signal driver.
         drop(echo_once(&Launch::new("cat")).await);
         let silent = shell(r#"trap "" TERM; while :; do sleep 1000; done"#, &tag);
         within(SOON, "the first server to end", || {
-            scan::children_of(std::process::id()).is_empty().then_some(())
+            scan::children_of(std::process::id())
+                .is_empty()
+                .then_some(())
         });
         let before = Usage::now();
         for _ in 0..20 {
@@ -100,7 +114,7 @@ pub fn fault_08_servers_that_are_dropped_free_everything() {
     });
 }
 
-pub fn fault_09_a_thousand_cycles_leave_nothing_behind() {
+pub(crate) fn fault_09_a_thousand_cycles_leave_nothing_behind() {
     const CYCLES: usize = 1_000;
     const WARM_UP: usize = 50;
     const GROWTH_KIB: u64 = 1_024;
@@ -120,12 +134,14 @@ pub fn fault_09_a_thousand_cycles_leave_nothing_behind() {
             cycle().await;
         }
         before.assert_regained();
-        let grown = Usage::now().resident_kib.saturating_sub(before.resident_kib);
+        let grown = Usage::now()
+            .resident_kib
+            .saturating_sub(before.resident_kib);
         assert!(grown < GROWTH_KIB, "grew by {grown} KiB in {CYCLES} cycles");
     });
 }
 
-pub fn every_waiter_learns_the_same() {
+pub(crate) fn every_waiter_learns_the_same() {
     block_on(async {
         let launch = Launch::new("sh").args(["-c", "read line; exit 9"]);
         let mut spawned = process::spawn(&launch).await.unwrap();
@@ -140,7 +156,7 @@ pub fn every_waiter_learns_the_same() {
     });
 }
 
-pub fn the_guardian_stays_small() {
+pub(crate) fn the_guardian_stays_small() {
     /// A debug build of the tests; the product's own figure is far lower.
     const LIMIT_KIB: u64 = 4 * 1_024;
     block_on(async {

@@ -57,13 +57,10 @@ pub(in crate::process) struct Starting {
 }
 
 /// Starts a guardian process from `helper`.
-pub(in crate::process) fn start(
-    prepared: Prepared,
-    helper: &Path,
-) -> Result<Starting, SpawnError> {
+pub(in crate::process) fn start(prepared: Prepared, helper: &Path) -> Result<Starting, SpawnError> {
     let system = |error| prepared.error(SpawnErrorKind::from_system(error));
-    let launch = EncodedLaunch::new(&prepared)
-        .ok_or_else(|| prepared.error(SpawnErrorKind::TooLarge))?;
+    let launch =
+        EncodedLaunch::new(&prepared).ok_or_else(|| prepared.error(SpawnErrorKind::TooLarge))?;
     let pipes = Pipes::open().map_err(system)?;
     let (ours, theirs) = StdUnixStream::pair().map_err(system)?;
     // From here on the server's ends of the pipes live in the socket only, until the
@@ -171,9 +168,7 @@ async fn listen(
     told.send_replace(Fate::Gone(reason));
 }
 
-async fn read_report(
-    socket: &mut (impl tokio::io::AsyncRead + Unpin),
-) -> io::Result<Report> {
+async fn read_report(socket: &mut (impl tokio::io::AsyncRead + Unpin)) -> io::Result<Report> {
     let mut bytes = [0; REPORT_SIZE];
     socket.read_exact(&mut bytes).await?;
     Report::decode(bytes)

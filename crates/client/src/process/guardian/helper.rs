@@ -151,7 +151,9 @@ impl Guardian {
     }
 
     fn stand_guard(mut self) -> i32 {
-        self.report(Report::Spawned(self.server.as_raw_nonzero().get().unsigned_abs()));
+        self.report(Report::Spawned(
+            self.server.as_raw_nonzero().get().unsigned_abs(),
+        ));
         loop {
             if self.reap() == Children::AllGone {
                 // Only if the system reaped the server behind our back.

@@ -53,15 +53,17 @@ static ENABLED: std::sync::atomic::AtomicBool = std::sync::atomic::AtomicBool::n
 /// uses that from then on. On systems other than Linux it does nothing.
 ///
 /// ```no_run
-/// fn main() {
-///     attache_client::process::guardian::enable();
-///     // The rest of the program.
-/// }
+/// use attache_client::process::guardian;
+///
+/// guardian::enable(); // The first line of `main`.
 /// ```
 pub fn enable() {
     #[cfg(target_os = "linux")]
     {
-        if std::env::args_os().nth(1).is_some_and(|first| first == GUARDIAN_ARGUMENT) {
+        if std::env::args_os()
+            .nth(1)
+            .is_some_and(|first| first == GUARDIAN_ARGUMENT)
+        {
             std::process::exit(helper::run());
         }
         // Where /proc is not mounted no guardian could be started; the documented

@@ -8,8 +8,8 @@ use std::fs;
 use std::io;
 
 use rustix::process::{
-    Pid, PidfdFlags, Signal, getpgrp, getpid, getppid, kill_process, kill_process_group, pidfd_open,
-    pidfd_send_signal,
+    Pid, PidfdFlags, Signal, getpgrp, getpid, getppid, kill_process, kill_process_group,
+    pidfd_open, pidfd_send_signal,
 };
 
 /// Rounds over the guardian's direct children within one call of [`kill`]. Each takes
@@ -242,7 +242,14 @@ mod tests {
 
     #[test]
     fn broken_lines_are_left_out() {
-        for line in ["", "42", "42 (cat", "42 (cat)", "42 (cat) S 1 2", "x (cat) S 1 2"] {
+        for line in [
+            "",
+            "42",
+            "42 (cat",
+            "42 (cat)",
+            "42 (cat) S 1 2",
+            "x (cat) S 1 2",
+        ] {
             assert_eq!(Process::parse(line.as_bytes()), None, "{line:?}");
         }
     }

@@ -65,7 +65,13 @@ impl EncodedLaunch {
             put_text(&mut body, argument);
         }
         // No directory can have an empty name, so that stands for none.
-        put_text(&mut body, launch.cwd.as_ref().map_or(OsStr::new(""), |cwd| cwd.as_os_str()));
+        put_text(
+            &mut body,
+            launch
+                .cwd
+                .as_ref()
+                .map_or(OsStr::new(""), |cwd| cwd.as_os_str()),
+        );
         put_length(&mut body, launch.environment.len());
         for (name, value) in &launch.environment {
             put_text(&mut body, name);
@@ -115,7 +121,9 @@ pub(super) fn send_descriptors(
 }
 
 /// Receives what [`send_descriptors`] and the body after it carry.
-pub(super) fn receive_launch(mut socket: &UnixStream) -> io::Result<(Prepared, [OwnedFd; STREAMS])> {
+pub(super) fn receive_launch(
+    mut socket: &UnixStream,
+) -> io::Result<(Prepared, [OwnedFd; STREAMS])> {
     let mut length = [0; LENGTH_SIZE];
     let streams = receive_descriptors(socket, &mut length)?;
     let length = usize::try_from(u32::from_le_bytes(length)).map_err(|_| nonsense())?;
