@@ -1,6 +1,7 @@
 //! Tools: listing and calling them.
 
 use std::borrow::Cow;
+use std::fmt;
 
 use serde_json::Value;
 
@@ -180,8 +181,32 @@ impl CallToolResult {
         blocks.join("\n")
     }
 
+    /// The answer, or the failure of the tool as an error that carries it (seeds-vs-spec row 43).
+    pub fn into_result(self) -> Result<Self, ToolFailed> {
+        if self.is_error {
+            Err(ToolFailed(Box::new(self)))
+        } else {
+            Ok(self)
+        }
+    }
+
     /// The structured answer as a tree, if there is one.
     pub fn structured(&self) -> Option<Value> {
         self.structured_content.as_ref()?.to_value().ok()
     }
 }
+
+/// A tool that ran and failed, with what it said.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ToolFailed(pub Box<CallToolResult>);
+
+impl fmt::Display for ToolFailed {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0.text().as_str() {
+            "" => formatter.write_str("the tool failed without a word"),
+            text => write!(formatter, "the tool failed: {text}"),
+        }
+    }
+}
+
+impl std::error::Error for ToolFailed {}
