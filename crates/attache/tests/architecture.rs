@@ -16,6 +16,9 @@ fn every_path_that_the_architecture_page_names_exists() {
         })
         .collect();
     assert!(named.len() > 15, "the page names its files: {named:?}");
-    let missing: Vec<_> = named.iter().filter(|path| !root.join(path).exists()).collect();
+    let missing: Vec<_> = named
+        .iter()
+        .filter(|path| !root.join(path).exists())
+        .collect();
     assert!(missing.is_empty(), "missing: {missing:?}");
 }

@@ -9,6 +9,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use attache_protocol::{Json, LogMessageParams, SubscriptionFilter};
 use tokio::sync::broadcast;
 
+use crate::fanout::Fanout;
+
 /// Something a server said without being asked, or did against the protocol.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Event {
@@ -106,52 +108,35 @@ impl Events {
 /// The sending side.
 #[derive(Debug)]
 pub(crate) struct EventSource {
-    /// Taken away when the connection ends, which ends every stream.
-    sender: std::sync::Mutex<Option<broadcast::Sender<Arc<Event>>>>,
+    readers: Fanout<Arc<Event>>,
     dropped: Arc<AtomicU64>,
 }
 
 impl EventSource {
     pub(crate) fn new(capacity: usize) -> Self {
         Self {
-            sender: std::sync::Mutex::new(Some(broadcast::Sender::new(capacity))),
+            readers: Fanout::new(capacity),
             dropped: Arc::default(),
         }
     }
 
     pub(crate) fn subscribe(&self) -> Events {
-        let receiver = match self.lock().as_ref() {
-            Some(sender) => sender.subscribe(),
-            // A stream of a connection that has ended is at its end.
-            None => broadcast::channel(1).1,
-        };
         Events {
-            receiver,
+            receiver: self.readers.subscribe(),
             dropped: self.dropped.clone(),
         }
     }
 
     pub(crate) fn emit(&self, event: Event) {
-        if let Some(sender) = self.lock().as_ref()
-            && sender.receiver_count() > 0
-        {
-            // Failing means that nobody listens.
-            let _ = sender.send(Arc::new(event));
-        }
+        self.readers.send(|| Arc::new(event));
     }
 
     pub(crate) fn close(&self) {
-        self.lock().take();
+        self.readers.close();
     }
 
     pub(crate) fn dropped(&self) -> u64 {
         self.dropped.load(Ordering::Relaxed)
-    }
-
-    fn lock(&self) -> std::sync::MutexGuard<'_, Option<broadcast::Sender<Arc<Event>>>> {
-        self.sender
-            .lock()
-            .unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 }
 

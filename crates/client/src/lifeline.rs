@@ -19,6 +19,10 @@ use crate::stderr::Stderr;
 /// How long to wait for the exit status of a server that closed its output, so that its pending
 /// calls can be told why (fault 37 leaves 100 ms).
 const EXIT_STATUS_PATIENCE: Duration = Duration::from_millis(50);
+/// How long to wait for the rest of its stderr then; a grandchild may hold it open.
+const STDERR_PATIENCE: Duration = Duration::from_millis(20);
+/// How long to wait at the most for a tree of processes that was killed.
+const KILL_PATIENCE: Duration = Duration::from_secs(5);
 /// How many last words of a server an error carries.
 const LAST_WORDS: usize = 5;
 
@@ -134,12 +138,11 @@ impl Lifeline {
     pub(crate) async fn abandon(self) {
         self.link.close(CloseReason::ClosedHere);
         if let Some(process) = &self.process {
-            process
-                .close(Ladder {
-                    grace: Duration::ZERO,
-                    term: Duration::ZERO,
-                })
-                .await;
+            let at_once = Ladder {
+                grace: Duration::ZERO,
+                term: Duration::ZERO,
+            };
+            let _ = tokio::time::timeout(KILL_PATIENCE, process.close(at_once)).await;
         }
     }
 }
@@ -195,8 +198,10 @@ impl Fate {
     async fn exit(&self) -> Option<CloseReason> {
         let process = self.process.as_ref()?;
         let exit = tokio::time::timeout(EXIT_STATUS_PATIENCE, process.wait()).await;
+        let exit = exit.ok()?;
+        let _ = tokio::time::timeout(STDERR_PATIENCE, self.stderr.ended()).await;
         Some(CloseReason::Exited {
-            exit: exit.ok()?,
+            exit,
             stderr: self.stderr.tail_lines(LAST_WORDS),
         })
     }

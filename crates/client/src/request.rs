@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use attache_protocol::frame::MetaFields;
 use attache_protocol::{
-    CallTool, ErrorObject, GetPrompt, Json, Method, Payload, ProgressParams, ReadResource,
+    CallTool, ErrorObject, Extra, GetPrompt, Json, Method, Payload, ProgressParams, ReadResource,
 };
 use serde::Serialize;
 
@@ -104,8 +104,7 @@ impl<M: Method> Request<M> {
 
     /// Sends the request and gives its result as the server sent it.
     pub async fn raw(self) -> Result<Payload, Error> {
-        let params = self.params?;
-        perform(&self.client, M::NAME, params, self.options).await
+        perform(&self.client, M::NAME, self.params?, self.options).await
     }
 
     async fn typed(self) -> Result<M::Result, Error> {
@@ -141,6 +140,8 @@ pub(crate) async fn perform(
     params: Json,
     mut options: Options,
 ) -> Result<Payload, Error> {
+    let params = take_meta(params, &mut options.meta)
+        .map_err(|error| Error::Input(format!("{method}: {error}")))?;
     let cancel = options.cancel.take();
     let work = client.rounds(method, params, options);
     match cancel {
@@ -152,6 +153,21 @@ pub(crate) async fn perform(
             () = cancel => Err(Error::Cancelled { method: method.to_owned() }),
         },
     }
+}
+
+/// Moves `_meta` that the caller wrote into the params to where all metadata is joined.
+fn take_meta(params: Json, fields: &mut MetaFields) -> Result<Json, serde_json::Error> {
+    if !params.as_str().contains("\"_meta\"") {
+        return Ok(params);
+    }
+    let mut members: Extra = params.decode()?;
+    let Some(own) = members.remove("_meta") else {
+        return Ok(params);
+    };
+    for (key, value) in own.decode::<Extra>()?.iter() {
+        fields.add(key, value)?;
+    }
+    Json::from_serialize(&members)
 }
 
 impl Client {

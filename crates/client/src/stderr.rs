@@ -7,7 +7,9 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::io::{AsyncRead, AsyncReadExt as _};
-use tokio::sync::{Notify, broadcast};
+use tokio::sync::{Notify, broadcast, watch};
+
+use crate::fanout::Fanout;
 
 /// The longest line kept in one piece; a longer one is cut (fault 17).
 const LONGEST_LINE: usize = 8 * 1024;
@@ -23,8 +25,9 @@ pub struct Stderr {
 #[derive(Debug)]
 struct Shared {
     tail: Mutex<Tail>,
-    lines: broadcast::Sender<Arc<str>>,
+    lines: Fanout<Arc<str>>,
     first_sign: Notify,
+    ended: watch::Sender<bool>,
 }
 
 #[derive(Debug)]
@@ -46,8 +49,9 @@ impl Stderr {
                     limit,
                     dropped: 0,
                 }),
-                lines: broadcast::Sender::new(STREAM_CAPACITY),
+                lines: Fanout::new(STREAM_CAPACITY),
                 first_sign: Notify::new(),
+                ended: watch::Sender::new(false),
             }),
         }
     }
@@ -101,13 +105,20 @@ impl Stderr {
         if !line.is_empty() {
             self.push(&line);
         }
+        self.shared.lines.close();
+        self.shared.ended.send_replace(true);
+    }
+
+    /// Waits until everything the server wrote has been read.
+    pub(crate) async fn ended(&self) {
+        // The sender lives in `self`, so waiting cannot fail.
+        let _ = self.shared.ended.subscribe().wait_for(|ended| *ended).await;
     }
 
     fn push(&self, line: &[u8]) {
         let line = line.strip_suffix(b"\r").unwrap_or(line);
         let line: Arc<str> = String::from_utf8_lossy(line).into();
-        // Failing means that nobody listens.
-        let _ = self.shared.lines.send(line.clone());
+        self.shared.lines.send(|| line.clone());
         let mut tail = self.lock();
         tail.bytes += line.len() + 1;
         tail.lines.push_back(line);
@@ -172,5 +183,16 @@ mod tests {
         assert_eq!(tail.len(), 4);
         assert_eq!(tail[0].len(), LONGEST_LINE);
         assert_eq!(tail[3], "\u{fffd}\u{1b}[31m");
+    }
+
+    #[tokio::test]
+    async fn the_stream_of_lines_ends_with_the_stream_of_bytes() {
+        let stderr = Stderr::new(100);
+        let mut lines = stderr.follow();
+        stderr.clone().drain(&b"one\r\ntwo"[..]).await;
+        assert_eq!(lines.next().await.as_deref(), Some("one"));
+        assert_eq!(lines.next().await.as_deref(), Some("two"));
+        assert_eq!(lines.next().await, None);
+        stderr.ended().await;
     }
 }

@@ -162,6 +162,9 @@ impl Exchange {
     /// Waits for the answer as long as it takes; for subscriptions, whose request stays open
     /// (C-SUBM-11).
     pub(crate) async fn answered(&mut self) -> Result<Payload, Failure> {
+        if !self.open {
+            return Err(Failure::Protocol("the answer was taken before".to_owned()));
+        }
         let answer = (&mut self.answer).await;
         self.open = false;
         received(answer)

@@ -32,7 +32,7 @@ pub(crate) use exchange::{Deadlines, Exchange, ProgressWish};
 use progress::ProgressQueue;
 pub(crate) use reader::ReadEnd;
 pub(crate) use writer::WriteEnd;
-use writer::{Urgency, WriteHalf, Writer};
+use writer::{WriteHalf, Writer};
 
 /// The state of one connection, shared by its tasks and its callers.
 pub(crate) struct Link {
@@ -180,7 +180,7 @@ impl Link {
 
     /// Sends a frame that nobody waits for. A closed connection has no use for it.
     pub(crate) fn send_aside(&self, line: Vec<u8>) {
-        let _ = self.writer.send(line, Urgency::Batched);
+        let _ = self.writer.send_aside(line);
     }
 
     /// Answers a request of the server.
