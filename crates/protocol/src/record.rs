@@ -31,14 +31,16 @@ impl Extra {
     /// Adds a field, replacing one of the same name.
     pub fn insert(&mut self, key: impl Into<String>, value: impl Into<Json>) {
         let key = key.into();
-        self.remove(&key);
+        self.fields.retain(|(name, _)| *name != key);
         self.fields.push((key, value.into()));
     }
 
-    /// Takes a field out.
+    /// Takes a field out; of several of that name all go, and the first is given back.
     pub fn remove(&mut self, key: &str) -> Option<Json> {
-        let at = self.fields.iter().position(|(name, _)| name == key)?;
-        Some(self.fields.remove(at).1)
+        let mut removed = self.fields.extract_if(.., |(name, _)| name == key);
+        let (_, first) = removed.next()?;
+        removed.for_each(drop);
+        Some(first)
     }
 
     /// All fields in order.
@@ -331,6 +333,7 @@ mod tests {
             title: Option<String> = optional "title",
             open: bool = default "open",
             tags: Vec<String> = always "tags",
+            limits: Vec<u8> = strict "limits",
         }
     }
 
@@ -366,6 +369,15 @@ mod tests {
             (r#"{"title":"t"}"#, "missing field `name`"),
             (r#"{"name":1}"#, "invalid type"),
             (r#"{"name":"a","name":"b"}"#, "duplicate field `name`"),
+            (
+                r#"{"title":1,"name":"a","title":"b"}"#,
+                "duplicate field `title`",
+            ),
+            (
+                r#"{"open":null,"name":"a","open":true}"#,
+                "duplicate field `open`",
+            ),
+            (r#"{"name":"a","limits":"none"}"#, "invalid type"),
             ("[]", "a Sample object"),
         ] {
             let error = serde_json::from_str::<Sample>(text)
@@ -380,5 +392,41 @@ mod tests {
         let sample: Sample = serde_json::from_str(r#"{"Name":"x","name":"y"}"#).unwrap();
         assert_eq!(sample.name, "y");
         assert_eq!(sample.extra.get("Name").unwrap().as_str(), r#""x""#);
+    }
+
+    #[test]
+    fn a_default_is_written_if_it_came_written_out() {
+        check(
+            r#"{"name":"n","open":false}"#,
+            r#"{"name":"n","open":false,"tags":[]}"#,
+        );
+        check(
+            r#"{"name":"n","open":true,"limits":null}"#,
+            r#"{"name":"n","open":true,"tags":[]}"#,
+        );
+    }
+
+    #[test]
+    fn a_field_that_is_set_replaces_its_misfit() {
+        let mut sample: Sample =
+            serde_json::from_str(r#"{"name":"n","title":7,"open":"no","tags":{}}"#).unwrap();
+        sample.title = Some("t".to_owned());
+        sample.open = true;
+        sample.tags = vec!["a".to_owned()];
+        assert_eq!(
+            serde_json::to_string(&sample).unwrap(),
+            r#"{"name":"n","title":"t","open":true,"tags":["a"]}"#
+        );
+    }
+
+    #[test]
+    fn an_object_without_a_record_is_read_and_written_in_order() {
+        let text = r#"{"z":1,"a":{"b":[2]},"z":3}"#;
+        let mut extra: crate::Extra = serde_json::from_str(text).unwrap();
+        assert_eq!(serde_json::to_string(&extra).unwrap(), text);
+        extra.insert("z", crate::Json::parse("4").unwrap());
+        assert_eq!(extra.remove("a").unwrap().as_str(), r#"{"b":[2]}"#);
+        assert_eq!(extra.remove("a"), None);
+        assert_eq!(serde_json::to_string(&extra).unwrap(), r#"{"z":4}"#);
     }
 }
