@@ -269,10 +269,13 @@ macro_rules! record {
     };
 
     (@read required $map:ident, $key:literal, $extra:ident) => { Some($map.next_value()?) };
-    (@read strict $map:ident, $key:literal, $extra:ident) => { $map.next_value()? };
-    (@read default $map:ident, $key:literal, $extra:ident) => {
-        $crate::record::lenient_default($map.next_value()?, $key, &mut $extra)
+    (@read strict $map:ident, $key:literal, $extra:ident) => {
+        $crate::record::noted($map.next_value()?, $key, &mut $extra)
     };
+    (@read default $map:ident, $key:literal, $extra:ident) => {{
+        let value = $crate::record::lenient($map.next_value()?, $key, &mut $extra);
+        $crate::record::noted(value, $key, &mut $extra)
+    }};
     (@read $presence:ident $map:ident, $key:literal, $extra:ident) => {
         $crate::record::lenient($map.next_value()?, $key, &mut $extra)
     };
@@ -310,17 +313,16 @@ pub(crate) fn lenient<'de, T: Deserialize<'de>>(
     }
 }
 
-/// Like [`lenient`], and remembers that a default was written out.
-pub(crate) fn lenient_default<'de, T: Deserialize<'de> + Default + PartialEq>(
-    raw: &'de serde_json::value::RawValue,
+/// Remembers of a value whether it is a default that came written out.
+pub(crate) fn noted<T: Default + PartialEq>(
+    value: Option<T>,
     key: &'static str,
     extra: &mut Extra,
 ) -> Option<T> {
-    let value = lenient(raw, key, extra)?;
-    if !is_set(&value) {
+    if value.as_ref().is_some_and(|value| !is_set(value)) {
         extra.spell_out(key);
     }
-    Some(value)
+    value
 }
 
 #[cfg(test)]
