@@ -100,8 +100,10 @@ impl LineFramer {
         loop {
             let Some(found) = memchr::memchr(b'\n', &self.buffer[self.searched..]) else {
                 self.searched = self.buffer.len();
-                // One byte more than the limit may still be the carriage return of a legal line.
-                return if self.buffer.len() > self.max_frame + 1 {
+                // What is beyond the limit may still be the carriage return of a legal line, and
+                // at the start a byte order mark as well.
+                let not_counted = if self.at_start { 4 } else { 1 };
+                return if self.buffer.len() > self.max_frame + not_counted {
                     Err(too_long)
                 } else {
                     Ok(None)
@@ -169,6 +171,8 @@ mod tests {
         assert_eq!(lines(&[b"12345678\n1\n"], 8).unwrap().len(), 2);
         assert_eq!(lines(&[b"12345678\r\n1\n"], 8).unwrap().len(), 2);
         assert_eq!(lines(&[b"123456789\n"], 8), Err(FrameTooLong { limit: 8 }));
+        let marked: [&[u8]; 2] = [b"\xef\xbb\xbf12345678\r", b"\n1\n"];
+        assert_eq!(lines(&marked, 8).unwrap().len(), 2);
     }
 
     #[test]
@@ -178,7 +182,7 @@ mod tests {
             framer.push(&[b'x'; 10]);
             assert_eq!(framer.next_line(), Ok(None));
         }
-        framer.push(b"xx");
+        framer.push(b"xxxxx");
         assert_eq!(framer.next_line(), Err(FrameTooLong { limit: 1_000 }));
     }
 

@@ -197,3 +197,33 @@ record! {
         meta: Option<Json> = optional "_meta",
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn x_tskx_06_three_states_are_final() {
+        for (name, is_terminal) in [
+            ("working", false),
+            ("input_required", false),
+            ("completed", true),
+            ("failed", true),
+            ("cancelled", true),
+            ("paused", false),
+        ] {
+            let json = format!("\"{name}\"");
+            let status: TaskStatus = serde_json::from_str(&json).unwrap();
+            assert_eq!(status.is_terminal(), is_terminal, "{name}");
+            assert_eq!(serde_json::to_string(&status).unwrap(), json);
+        }
+    }
+
+    #[test]
+    fn x_tskx_07_an_unlimited_ttl_is_written_as_null() {
+        let task = Task::new("t", "2026-01-01T00:00:00Z");
+        let json = serde_json::to_string(&task).unwrap();
+        assert!(json.contains(r#""ttl":null"#), "{json}");
+        assert_eq!(serde_json::from_str::<Task>(&json).unwrap(), task);
+    }
+}
