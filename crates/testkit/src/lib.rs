@@ -4,4 +4,5 @@ pub mod binaries;
 pub mod chaos;
 pub mod processes;
 mod random;
+pub mod schema;
 pub mod scratch;

@@ -10,5 +10,6 @@
 mod correct_server;
 mod faults;
 mod process_faults;
+mod schemas;
 mod support;
 mod throughput;
