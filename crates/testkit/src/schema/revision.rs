@@ -157,6 +157,21 @@ impl Revision {
         Err(format!("not a {definition}: {all}"))
     }
 
+    /// A definition and all that it refers to: compiling the whole schema for
+    /// each definition takes ten times as long.
+    fn reachable_from(&self, definition: &str) -> Map<String, Value> {
+        let mut reached = Map::new();
+        let mut waiting = vec![definition.to_owned()];
+        while let Some(name) = waiting.pop() {
+            if let Some(found) = self.definitions.get(&name)
+                && reached.insert(name, found.clone()).is_none()
+            {
+                collect_references(found, &mut waiting);
+            }
+        }
+        reached
+    }
+
     fn validator(&self, definition: &str) -> Result<Arc<Validator>, String> {
         if !self.definitions.contains_key(definition) {
             return Err(format!("there is no definition {definition}"));
@@ -169,7 +184,7 @@ impl Revision {
             "$schema": self.dialect,
             "allOf": [{"$ref": format!("#/{}/{definition}", self.section)}],
         });
-        schema[self.section] = Value::Object(self.definitions.clone());
+        schema[self.section] = self.reachable_from(definition).into();
         let validator = jsonschema::options()
             .should_validate_formats(true)
             .should_ignore_unknown_formats(true)
@@ -188,4 +203,17 @@ fn method_of(definition: &Value) -> Option<&str> {
 /// The name a `$ref` points to.
 fn referenced(member: &Value) -> Option<&str> {
     member["$ref"].as_str()?.rsplit('/').next()
+}
+
+fn collect_references(value: &Value, names: &mut Vec<String>) {
+    names.extend(referenced(value).map(str::to_owned));
+    match value {
+        Value::Array(items) => items
+            .iter()
+            .for_each(|item| collect_references(item, names)),
+        Value::Object(fields) => fields
+            .values()
+            .for_each(|field| collect_references(field, names)),
+        _ => {}
+    }
 }
