@@ -90,7 +90,12 @@ fn ending(answer: &Result<(), Error>) -> Ending {
     }
 }
 
-async fn caller(line: Arc<Line>, number: u64, seed: u64, log: mpsc::UnboundedSender<(u64, Ending)>) {
+async fn caller(
+    line: Arc<Line>,
+    number: u64,
+    seed: u64,
+    log: mpsc::UnboundedSender<(u64, Ending)>,
+) {
     let mut random = Random(seed ^ (number + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
     for key in (number..CALLS).step_by(CALLERS as usize) {
         let client = line.client().await;
@@ -111,7 +116,12 @@ async fn caller(line: Arc<Line>, number: u64, seed: u64, log: mpsc::UnboundedSen
 }
 
 /// Kills the server of the moment whenever enough calls have ended since the last time.
-async fn killer(line: Arc<Line>, answered: Arc<AtomicU64>, done: Arc<AtomicBool>, seed: u64) -> u64 {
+async fn killer(
+    line: Arc<Line>,
+    answered: Arc<AtomicU64>,
+    done: Arc<AtomicBool>,
+    seed: u64,
+) -> u64 {
     let mut random = Random(seed);
     let mut kills = 0;
     let mut next = BETWEEN_KILLS;
@@ -135,7 +145,10 @@ async fn p1_every_call_ends_exactly_once_and_truthfully() {
     let seed = 0x5eed_2026_u64;
     let launch = Script::legacy("2025-11-25").launch().unwrap();
     let line = Arc::new(Line::open(&launch).await);
-    let (answered, done) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicBool::new(false)));
+    let (answered, done) = (
+        Arc::new(AtomicU64::new(0)),
+        Arc::new(AtomicBool::new(false)),
+    );
     let killer = tokio::spawn(killer(line.clone(), answered.clone(), done.clone(), seed));
     let (log, mut endings) = mpsc::unbounded_channel();
     for number in 0..CALLERS {
@@ -166,7 +179,10 @@ async fn p1_every_call_ends_exactly_once_and_truthfully() {
             Ending::OutcomeUnknown | Ending::Cancelled => effects <= 1,
             _ => false,
         };
-        assert!(possible, "call {key} ended as {ending:?} with {effects} effects");
+        assert!(
+            possible,
+            "call {key} ended as {ending:?} with {effects} effects"
+        );
     }
     let sum: u64 = counts.values().sum();
     let (issued, ended) = (
