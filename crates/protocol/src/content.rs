@@ -40,6 +40,19 @@ record! {
     }
 }
 
+impl MediaContent {
+    /// An image or a sound of base64 bytes.
+    pub fn new(data: impl Into<String>, mime_type: impl Into<String>) -> Self {
+        Self {
+            data: data.into(),
+            mime_type: mime_type.into(),
+            annotations: None,
+            meta: None,
+            extra: Default::default(),
+        }
+    }
+}
+
 record! {
     /// The contents of a resource, embedded in a message.
     pub struct EmbeddedResource {

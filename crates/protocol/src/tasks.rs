@@ -167,6 +167,17 @@ record! {
     }
 }
 
+impl CreateTaskResult {
+    /// The request became that task.
+    pub fn new(task: Task) -> Self {
+        Self {
+            task,
+            meta: None,
+            extra: Default::default(),
+        }
+    }
+}
+
 record! {
     /// Params that name a task.
     pub struct TaskParams {

@@ -10,10 +10,10 @@ use attache_protocol::{
     ElicitResult, EmptyResult, Era, ErrorObject, GetPrompt, GetPromptParams, GetTask,
     Implementation, Initialize, InitializeParams, Initialized, InputResponses, Json, ListPrompts,
     ListResources, ListRootsResult, ListTasks, ListTemplates, ListTools, Listen, ListenParams,
-    LogLevel, Method, NoParams, Notification, PageParams, Ping, Progress, ProgressParams,
-    ReadResource, ReadResourceParams, Revision, Root, RootsChanged, SetLevel, SetLevelParams,
-    Subscribe, SubscribeParams, SubscriptionFilter, Task, TaskPage, TaskParams, TaskRequest,
-    TaskResult, TaskStatusChanged, Unsubscribe, codes, meta, retry_params,
+    LogLevel, MediaContent, Method, NoParams, Notification, PageParams, Ping, Progress,
+    ProgressParams, ReadResource, ReadResourceParams, Revision, Root, RootsChanged, SetLevel,
+    SetLevelParams, Subscribe, SubscribeParams, SubscriptionFilter, Task, TaskPage, TaskParams,
+    TaskRequest, TaskResult, TaskStatusChanged, Unsubscribe, codes, meta, retry_params,
 };
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -279,10 +279,16 @@ fn client_results() -> Vec<Case> {
         result(
             "CreateMessageResult",
             (FIRST, MODERN),
-            vec![CreateMessageResult {
-                stop_reason: Some("endTurn".to_owned()),
-                ..CreateMessageResult::new("model", Content::text("words"))
-            }],
+            vec![
+                CreateMessageResult {
+                    stop_reason: Some("endTurn".to_owned()),
+                    ..CreateMessageResult::new("model", Content::text("words"))
+                },
+                CreateMessageResult::new(
+                    "model",
+                    Content::Image(MediaContent::new("AA==", "image/png")),
+                ),
+            ],
         ),
         result(
             "CreateMessageResult",
@@ -310,11 +316,7 @@ fn client_results() -> Vec<Case> {
         result(
             "CreateTaskResult",
             tasks,
-            vec![CreateTaskResult {
-                task: task(),
-                meta: None,
-                extra: Default::default(),
-            }],
+            vec![CreateTaskResult::new(task())],
         ),
         result("GetTaskResult", tasks, vec![task()]),
         result("CancelTaskResult", tasks, vec![task()]),
