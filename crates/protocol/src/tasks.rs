@@ -203,7 +203,7 @@ record! {
         /// The tasks of this page.
         tasks: Entries<Task> = required "tasks",
         /// Where the next page begins; an empty string is a cursor too (C-PAG-03).
-        next_cursor: Option<String> = optional "nextCursor",
+        next_cursor: Option<String> = strict "nextCursor",
         /// Metadata.
         meta: Option<Json> = optional "_meta",
     }
