@@ -1,1 +1,3 @@
 //! One connection to one MCP server.
+
+pub mod process;
