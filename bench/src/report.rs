@@ -42,10 +42,13 @@ impl Report {
 
     /// Notes that a work has no number for someone, and why.
     pub(crate) fn missing(&mut self, who: &str, work: &'static str, why: &str) {
-        self.absences
+        let works = self
+            .absences
             .entry((who.to_owned(), why.to_owned()))
-            .or_default()
-            .push(work);
+            .or_default();
+        if !works.contains(&work) {
+            works.push(work);
+        }
     }
 
     pub(crate) fn print(&self, output: &mut impl Write) -> io::Result<()> {
@@ -298,6 +301,7 @@ mod tests {
                 .to_vec(),
         }]);
         report.missing("python", "sequential", "not installed");
+        report.missing("python", "in-flight", "not installed");
         report.missing("python", "in-flight", "not installed");
         let mut text = Vec::new();
         report.print(&mut text).unwrap();
