@@ -1,1 +1,44 @@
 //! One connection to one MCP server.
+//!
+//! This crate owns negotiation, the life of a call, transports and child processes. It knows
+//! nothing of other servers, configuration files or terminals; it neither prints nor exits.
+//!
+//! Begin with [`Server`]: it describes a server, and [`Server::connect`] gives a [`Client`] with
+//! the verbs of MCP. Every call ends exactly once, in one of the ways [`Error`] and
+//! [`attache_protocol::Ending`] name, and [`Client::statistics`] proves it.
+
+mod answering;
+mod client;
+mod connection;
+mod error;
+mod events;
+mod handlers;
+mod lifeline;
+mod meaning;
+mod negotiate;
+mod request;
+mod rounds;
+mod server;
+mod settings;
+mod stderr;
+mod tasks;
+mod watch;
+
+pub mod process;
+
+pub use attache_protocol as protocol;
+pub use client::Client;
+pub use connection::Statistics;
+pub use error::{CloseReason, ConnectError, Error, Meaning, ServerError};
+pub use events::{Event, Events};
+pub use handlers::{ElicitationModes, Refusal, SamplingTools};
+pub use process::{ExitReason, Guardianship, SpawnError};
+pub use request::Request;
+pub use server::Server;
+pub use settings::{
+    CancelForm, EraChoice, ErrorAlias, InitializedNotice, Limits, MissingInputSchema, Quirks,
+    Settings, ShutdownForm, TasksExtension, Timeouts,
+};
+pub use stderr::{Stderr, StderrLines};
+pub use tasks::{TaskHandle, TaskStart, TaskState};
+pub use watch::{Change, Follow, Followed, Watch};

@@ -1,0 +1,366 @@
+//! A connection in use: the verbs of MCP, the same in both eras.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use attache_protocol::frame::MetaFields;
+use attache_protocol::{
+    CallTool, Complete, CompleteParams, Completion, CompletionReference, Entries, Era, GetPrompt,
+    GetPromptParams, Implementation, Json, ListPrompts, ListResources, ListTemplates, ListTools,
+    LogLevel, LspExit, LspShutdown, Method, NoParams, PageParams, Paged, Payload, Ping, Prompt,
+    ReadResource, ReadResourceParams, Rejected, Resource, ResourceTemplate, Revision, Root,
+    RootsChanged, ServerCapabilities, SetLevel, SetLevelParams, Tool, meta,
+};
+use serde::Serialize;
+
+use crate::connection::{Link, Statistics};
+use crate::error::{CloseReason, Error};
+use crate::events::Events;
+use crate::lifeline::Lifeline;
+use crate::negotiate::Agreement;
+use crate::process::ExitReason;
+use crate::request::{Options, Request, perform};
+use crate::settings::{MissingInputSchema, Settings, ShutdownForm};
+use crate::stderr::Stderr;
+use crate::watch::WatchCounts;
+
+/// A connection to a server. Cheap to clone; the server is stopped when the last clone is dropped.
+#[derive(Clone)]
+pub struct Client {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    link: Arc<Link>,
+    lifeline: Lifeline,
+    agreement: Agreement,
+    settings: Settings,
+    watches: WatchCounts,
+    /// The log level to ask of a modern server with every request (C-LOG-03).
+    log_level: Mutex<Option<LogLevel>>,
+}
+
+/// Arguments of a tool call as they are written.
+#[derive(Serialize)]
+struct ToolCall<'a, A> {
+    name: &'a str,
+    arguments: A,
+}
+
+impl Client {
+    pub(crate) fn new(
+        link: Arc<Link>,
+        lifeline: Lifeline,
+        agreement: Agreement,
+        settings: &Settings,
+    ) -> Self {
+        Self {
+            inner: Arc::new(Inner {
+                link,
+                lifeline,
+                agreement,
+                settings: settings.clone(),
+                watches: WatchCounts::default(),
+                log_level: Mutex::default(),
+            }),
+        }
+    }
+
+    /// The revision both sides speak.
+    pub fn revision(&self) -> Revision {
+        self.inner.agreement.revision
+    }
+
+    /// What the server says it can do.
+    pub fn capabilities(&self) -> &ServerCapabilities {
+        &self.inner.agreement.capabilities
+    }
+
+    /// How the server names itself; a hint, never authority (S19).
+    pub fn server(&self) -> Option<&Implementation> {
+        self.inner.agreement.server.as_ref()
+    }
+
+    /// What the server says about how to use it.
+    pub fn instructions(&self) -> Option<&str> {
+        self.inner.agreement.instructions.as_deref()
+    }
+
+    /// All tools, over all pages.
+    pub async fn list_tools(&self) -> Result<Entries<Tool>, Error> {
+        let mut tools = self.list::<ListTools>().await?;
+        if self.inner.settings.quirks.missing_input_schema == MissingInputSchema::Reject {
+            reject_without_schema(&mut tools);
+        }
+        Ok(tools)
+    }
+
+    /// All resources, over all pages.
+    pub async fn list_resources(&self) -> Result<Entries<Resource>, Error> {
+        self.list::<ListResources>().await
+    }
+
+    /// All resource templates, over all pages.
+    pub async fn list_templates(&self) -> Result<Entries<ResourceTemplate>, Error> {
+        self.list::<ListTemplates>().await
+    }
+
+    /// All prompts, over all pages.
+    pub async fn list_prompts(&self) -> Result<Entries<Prompt>, Error> {
+        self.list::<ListPrompts>().await
+    }
+
+    /// All entries of any list. A cursor that repeats, or too many pages, is an error (fault 51).
+    pub async fn list<M>(&self) -> Result<Entries<M::Item>, Error>
+    where
+        M: Paged + 'static,
+        M::Result: 'static,
+    {
+        let mut entries = Entries::default();
+        let mut cursor = None;
+        let mut seen = BTreeSet::new();
+        for _ in 0..self.link().limits.pages {
+            let (page, next) = M::into_page(self.page::<M>(cursor).await?);
+            entries.append(page);
+            match next {
+                None => return Ok(entries),
+                Some(next) if seen.insert(next.clone()) => cursor = Some(next),
+                Some(next) => {
+                    return Err(Error::Protocol {
+                        method: M::NAME.to_owned(),
+                        problem: format!("the cursor {next:?} came twice; the list has no end"),
+                    });
+                }
+            }
+        }
+        Err(Error::Protocol {
+            method: M::NAME.to_owned(),
+            problem: format!("the list has more than {} pages", self.link().limits.pages),
+        })
+    }
+
+    /// One page of a list.
+    pub fn page<M: Paged>(&self, cursor: Option<String>) -> Request<M> {
+        let params = PageParams {
+            cursor,
+            ..PageParams::default()
+        };
+        Request::new(self, &params)
+    }
+
+    /// Calls a tool.
+    pub fn call(&self, tool: &str, arguments: impl Serialize) -> Request<CallTool> {
+        Request::new(
+            self,
+            &ToolCall {
+                name: tool,
+                arguments,
+            },
+        )
+    }
+
+    /// Reads a resource.
+    pub fn read(&self, uri: impl Into<String>) -> Request<ReadResource> {
+        Request::new(self, &ReadResourceParams::new(uri))
+    }
+
+    /// Gets a prompt, filled in.
+    pub fn prompt<K, V>(
+        &self,
+        name: impl Into<String>,
+        arguments: impl IntoIterator<Item = (K, V)>,
+    ) -> Request<GetPrompt>
+    where
+        K: Into<String>,
+        V: Into<String>,
+    {
+        let arguments: BTreeMap<String, String> = arguments
+            .into_iter()
+            .map(|(key, value)| (key.into(), value.into()))
+            .collect();
+        Request::new(self, &GetPromptParams::new(name, arguments))
+    }
+
+    /// Asks how an argument could go on. `chosen` are arguments already filled in; servers before
+    /// 2025-06-18 are not told of them (C-CMP-03).
+    pub async fn complete(
+        &self,
+        reference: CompletionReference,
+        argument: &str,
+        value: &str,
+        chosen: BTreeMap<String, String>,
+    ) -> Result<Completion, Error> {
+        let features = self.revision().features();
+        if features.completion_capability && self.capabilities().completions.is_none() {
+            return Err(Error::Unsupported {
+                method: Complete::NAME.to_owned(),
+                reason: "the server does not offer completion".to_owned(),
+            });
+        }
+        let mut params = CompleteParams::new(reference, argument, value);
+        if !chosen.is_empty() {
+            params = params.with_chosen(chosen);
+        }
+        let params = params.for_revision(self.revision());
+        let result = Request::<Complete>::new(self, &params).await?;
+        Ok(result.completion)
+    }
+
+    /// Sets the least serious log messages to send: for the session in the legacy era, with every
+    /// later request in the modern one.
+    pub async fn set_log_level(&self, level: LogLevel) -> Result<(), Error> {
+        if self.capabilities().logging.is_none() {
+            return Err(Error::Unsupported {
+                method: SetLevel::NAME.to_owned(),
+                reason: "the server does not offer logging".to_owned(),
+            });
+        }
+        match self.revision().era() {
+            Era::Legacy => Request::<SetLevel>::new(self, &SetLevelParams::new(level))
+                .await
+                .map(drop),
+            Era::Modern => {
+                let mut current = self
+                    .inner
+                    .log_level
+                    .lock()
+                    .unwrap_or_else(PoisonError::into_inner);
+                *current = Some(level);
+                Ok(())
+            }
+        }
+    }
+
+    /// Asks for a sign of life. Modern servers have no such method (X-PING-03).
+    pub async fn ping(&self) -> Result<(), Error> {
+        match self.revision().era() {
+            Era::Legacy => Request::<Ping>::new(self, &NoParams::default())
+                .await
+                .map(drop),
+            Era::Modern => Err(Error::Unsupported {
+                method: Ping::NAME.to_owned(),
+                reason: format!("revision {} has no ping", self.revision()),
+            }),
+        }
+    }
+
+    /// Replaces the roots and tells a legacy server about it (C-ROOT-03).
+    pub fn set_roots(&self, roots: impl IntoIterator<Item = Root>) -> Result<(), Error> {
+        let handlers = &self.link().desk.handlers;
+        if !handlers.replace_roots(roots.into_iter().collect()) {
+            return Err(Error::Unsupported {
+                method: "roots/list".to_owned(),
+                reason: "no roots were declared when the connection began".to_owned(),
+            });
+        }
+        if self.revision().era() == Era::Legacy {
+            self.link().notify::<RootsChanged>(&NoParams::default());
+        }
+        Ok(())
+    }
+
+    /// Sends a typed request of any method.
+    pub fn request<M: Method>(&self, params: &M::Params) -> Request<M> {
+        Request::new(self, params)
+    }
+
+    /// Sends a request of a method nobody has typed yet.
+    pub async fn request_raw(
+        &self,
+        method: &str,
+        params: impl Serialize,
+    ) -> Result<Payload, Error> {
+        let params = Json::from_serialize(&params)
+            .map_err(|error| Error::Input(format!("{method}: {error}")))?;
+        perform(self, method, params, Options::default()).await
+    }
+
+    /// What the server says without being asked, from now on.
+    pub fn events(&self) -> Events {
+        self.link().events.subscribe()
+    }
+
+    /// What the server writes to stderr.
+    pub fn stderr(&self) -> &Stderr {
+        self.inner.lifeline.stderr()
+    }
+
+    /// The process id of the server, if this side started it.
+    pub fn process_id(&self) -> Option<u32> {
+        self.inner.lifeline.process_id()
+    }
+
+    /// Counts so far.
+    pub fn statistics(&self) -> Statistics {
+        self.link().statistics()
+    }
+
+    /// Waits until the connection has ended, and tells why.
+    pub async fn closed(&self) -> CloseReason {
+        self.link().ended().await
+    }
+
+    /// Ends the connection in order and waits until the server, with everything it started, is
+    /// gone. Calls still open fail. Returns how the server left, if this side started it.
+    pub async fn close(&self) -> Option<ExitReason> {
+        if self.inner.settings.quirks.shutdown == ShutdownForm::Lsp {
+            // Any answer, or none, will do (seeds-vs-spec row 2).
+            let _ = Request::<LspShutdown>::new(self, &NoParams::default())
+                .timeout(self.link().timeouts.close_grace)
+                .await;
+            self.link().notify::<LspExit>(&NoParams::default());
+        }
+        self.inner.lifeline.close().await
+    }
+
+    pub(crate) fn link(&self) -> &Arc<Link> {
+        &self.inner.link
+    }
+
+    pub(crate) fn settings(&self) -> &Settings {
+        &self.inner.settings
+    }
+
+    pub(crate) fn watch_counts(&self) -> &WatchCounts {
+        &self.inner.watches
+    }
+
+    /// The metadata of one request besides what every request carries.
+    pub(crate) fn request_meta(&self, own: &MetaFields) -> MetaFields {
+        let mut fields = own.clone();
+        let level = *self
+            .inner
+            .log_level
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        if let Some(level) = level {
+            // A level is a plain string, so writing it cannot fail.
+            let _ = fields.add(meta::LOG_LEVEL, &level);
+        }
+        fields
+    }
+}
+
+impl fmt::Debug for Client {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Client")
+            .field("server", &self.server().map(|server| &server.name))
+            .field("revision", &self.revision())
+            .finish_non_exhaustive()
+    }
+}
+
+fn reject_without_schema(tools: &mut Entries<Tool>) {
+    let (kept, refused): (Vec<_>, Vec<_>) = std::mem::take(&mut tools.items)
+        .into_iter()
+        .partition(|tool| tool.input_schema.is_some());
+    tools.items = kept;
+    for tool in refused {
+        tools.rejected.push(Rejected {
+            raw: Json::from_serialize(&tool).unwrap_or_default(),
+            reason: "the tool has no inputSchema".to_owned(),
+        });
+    }
+}

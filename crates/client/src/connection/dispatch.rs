@@ -1,0 +1,227 @@
+//! Sorts what comes in: answers to their calls, notes to their listeners, questions to the desk.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use attache_protocol::{
+    Acknowledged, AcknowledgedParams, Cancelled, CancelledParams, ElicitationComplete,
+    ElicitationCompleteParams, Ending, Era, Line, LogMessage, LogMessageParams, Message,
+    Notification, Outcome, Payload, Progress, ProgressParams, PromptsChanged, RequestId,
+    ResourceUpdated, ResourceUpdatedParams, ResourcesChanged, Revision, ToolsChanged, parse_line,
+    parse_message, shortened, subscription_id,
+};
+use bytes::Bytes;
+use serde::de::DeserializeOwned;
+use serde_json::value::RawValue;
+
+use super::{Counters, Failure, Link};
+use crate::events::Event;
+
+impl Link {
+    /// Takes one line from the server.
+    pub(crate) fn receive(self: &Arc<Self>, line: &Bytes) {
+        match parse_line(line) {
+            Line::Message(message) => self.receive_message(line, message),
+            Line::Batch(items) => self.receive_batch(line, &items),
+            Line::Stray(reason) => self.stray(&String::from_utf8_lossy(line), reason),
+        }
+    }
+
+    /// Batches are part of 2025-03-26 only; elsewhere the calls they answer fail (fault 29).
+    fn receive_batch(self: &Arc<Self>, line: &Bytes, items: &[&RawValue]) {
+        let revision = self.revision();
+        let legal = revision.is_none_or(|revision| revision.features().batches);
+        for item in items {
+            match parse_message(item.get()) {
+                Line::Message(message) if legal => self.receive_message(line, message),
+                Line::Message(Message::Response { id, .. }) => {
+                    self.fail_call(id.as_ref(), batch_refusal(revision));
+                }
+                Line::Message(_) => self.violation(batch_refusal(revision)),
+                Line::Batch(_) => self.stray(item.get(), "a batch inside a batch".to_owned()),
+                Line::Stray(reason) => self.stray(item.get(), reason),
+            }
+        }
+    }
+
+    fn receive_message(self: &Arc<Self>, line: &Bytes, message: Message<'_>) {
+        self.counters.messages_in.fetch_add(1, Ordering::Relaxed);
+        match message {
+            Message::Response { id, outcome } => match outcome {
+                Outcome::Result(raw) => {
+                    self.complete(id.as_ref(), Ending::Result, || {
+                        Ok(Payload::of_frame(line, raw))
+                    });
+                }
+                Outcome::Error(error) => {
+                    self.complete(id.as_ref(), Ending::ServerError, || {
+                        Err(Failure::Server(error))
+                    });
+                }
+                Outcome::Malformed(problem) => self.fail_call(id.as_ref(), problem),
+            },
+            Message::Notification { method, params } => self.notified(&method, params),
+            Message::Request { id, method, params } => self.asked(id, method, params),
+        }
+    }
+
+    fn fail_call(&self, id: Option<&RequestId>, problem: String) {
+        self.complete(id, Ending::ProtocolError, || {
+            Err(Failure::Protocol(problem))
+        });
+    }
+
+    /// Ends the call `id` names. An answer nobody waits for is counted and forgotten
+    /// (faults 39, 40, 42).
+    fn complete(
+        &self,
+        id: Option<&RequestId>,
+        ending: Ending,
+        answer: impl FnOnce() -> super::Answer,
+    ) {
+        let counter = id.and_then(RequestId::as_counter);
+        let (waiter, issued) = {
+            let mut calls = self.calls();
+            match counter {
+                Some(id) => (calls.end(id, ending), calls.was_issued(id)),
+                None => (None, false),
+            }
+        };
+        match waiter {
+            // A caller that went away in this instant does not care.
+            Some(waiter) => drop(waiter.answer.send(answer())),
+            None if issued => Counters::count(&self.counters.late_answers),
+            None => Counters::count(&self.counters.unknown_answers),
+        }
+    }
+
+    fn notified(&self, method: &str, params: Option<&RawValue>) {
+        match method {
+            Progress::NAME => self.progressed(params),
+            Cancelled::NAME => self.withdrawn(params),
+            ToolsChanged::NAME => {
+                bump(&self.lists.tools);
+                let subscription = subscription_of(params);
+                self.events.emit(Event::ToolsChanged { subscription });
+            }
+            PromptsChanged::NAME => {
+                bump(&self.lists.prompts);
+                let subscription = subscription_of(params);
+                self.events.emit(Event::PromptsChanged { subscription });
+            }
+            ResourcesChanged::NAME => {
+                bump(&self.lists.resources);
+                let subscription = subscription_of(params);
+                self.events.emit(Event::ResourcesChanged { subscription });
+            }
+            ResourceUpdated::NAME => match decode::<ResourceUpdatedParams>(params) {
+                Some(updated) => self.events.emit(Event::ResourceUpdated {
+                    uri: updated.uri,
+                    subscription: subscription_of(params),
+                }),
+                None => self.malformed(method, params),
+            },
+            Acknowledged::NAME => match decode::<AcknowledgedParams>(params) {
+                Some(acknowledged) => self.events.emit(Event::Acknowledged {
+                    filter: acknowledged.notifications,
+                    subscription: subscription_of(params),
+                }),
+                None => self.malformed(method, params),
+            },
+            LogMessage::NAME => match decode::<LogMessageParams>(params) {
+                Some(message) => self.events.emit(Event::Log(message)),
+                None => self.malformed(method, params),
+            },
+            ElicitationComplete::NAME => match decode::<ElicitationCompleteParams>(params) {
+                Some(complete) => self.events.emit(Event::ElicitationComplete {
+                    id: complete.elicitation_id,
+                }),
+                None => self.malformed(method, params),
+            },
+            _ => self.events.emit(Event::Other {
+                method: method.to_owned(),
+                params: params.map(Into::into),
+            }),
+        }
+    }
+
+    /// Progress goes to the call that asked for it; any other is ignored (fault 46).
+    fn progressed(&self, params: Option<&RawValue>) {
+        let queue = decode::<ProgressParams>(params).and_then(|note| {
+            let id = note.progress_token.as_counter()?;
+            let queue = self.calls().get_mut(id)?.progress.clone()?;
+            Some((queue, note))
+        });
+        match queue {
+            Some((queue, note)) => queue.push(note),
+            None => Counters::count(&self.counters.ignored_progress),
+        }
+    }
+
+    /// The server withdraws a question of its own, or ends a subscription (S-CANC-07).
+    fn withdrawn(&self, params: Option<&RawValue>) {
+        let Some(id) = decode::<CancelledParams>(params).and_then(|params| params.request_id)
+        else {
+            // Malformed cancellations are ignored (X-CANC-04).
+            return;
+        };
+        if self.era() == Some(Era::Modern) {
+            self.complete(Some(&id), Ending::Result, || Ok(Payload::EMPTY));
+        } else {
+            self.desk.withdraw(&id);
+        }
+    }
+
+    /// Legacy servers may ask, and are always answered; modern ones may not (fault 53, C-BASE-14).
+    fn asked(self: &Arc<Self>, id: RequestId, method: Cow<'_, str>, params: Option<&RawValue>) {
+        if self.era() == Some(Era::Modern) {
+            self.violation(format!(
+                "the server sent a request ({method}), which revision {} forbids",
+                self.revision().map_or("", Revision::as_str)
+            ));
+        } else {
+            self.desk.answer(self, id, &method, params);
+        }
+    }
+
+    fn era(&self) -> Option<Era> {
+        self.revision().map(Revision::era)
+    }
+
+    fn stray(&self, line: &str, reason: String) {
+        Counters::count(&self.counters.stray_lines);
+        self.events.emit(Event::Stray {
+            line: shortened(line).into_owned(),
+            reason,
+        });
+    }
+
+    fn malformed(&self, method: &str, params: Option<&RawValue>) {
+        let params = params.map_or("no params", RawValue::get);
+        self.violation(format!("malformed {method}: {}", shortened(params)));
+    }
+
+    pub(crate) fn violation(&self, what: String) {
+        Counters::count(&self.counters.violations);
+        self.events.emit(Event::Violation(what));
+    }
+}
+
+fn batch_refusal(revision: Option<Revision>) -> String {
+    let revision = revision.map_or("this revision", Revision::as_str);
+    format!("the answer came in a batch, which {revision} does not allow")
+}
+
+fn bump(changes: &tokio::sync::watch::Sender<u64>) {
+    changes.send_modify(|count| *count += 1);
+}
+
+fn decode<T: DeserializeOwned>(params: Option<&RawValue>) -> Option<T> {
+    attache_protocol::Json::from(params?).decode().ok()
+}
+
+/// The subscription a notification belongs to (C-STDIO-10).
+fn subscription_of(params: Option<&RawValue>) -> Option<u64> {
+    subscription_id(params?.get())?.as_counter()
+}

@@ -1,0 +1,307 @@
+//! Writing frames: inline while the pipe is idle, batched while it is not.
+//!
+//! Owns the write half of a connection and the bytes that wait for it. Knows nothing of calls; it
+//! only tells up to which byte the stream was written, so that the owner of a frame can know
+//! whether the peer can have seen it.
+
+use std::future::poll_fn;
+use std::io;
+use std::pin::Pin;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+use tokio::io::AsyncWrite;
+use tokio::sync::Notify;
+
+/// The write half of any transport made of bytes.
+pub(crate) type WriteHalf = Box<dyn AsyncWrite + Send + Unpin>;
+
+/// Whether a frame may be written by the caller itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Urgency {
+    /// Nothing else is going on: writing now saves a switch to the writer task.
+    Inline,
+    /// Others are writing too: joining their batch saves a system call.
+    Batched,
+}
+
+/// Why the writer task ended.
+#[derive(Debug)]
+pub(crate) enum WriteEnd {
+    /// This side closed the stream.
+    Closed,
+    /// The peer took nothing for the given time.
+    Stalled(Duration),
+    /// Writing failed.
+    Failed(String),
+}
+
+/// A frame was not accepted because the stream is closed.
+#[derive(Debug)]
+pub(crate) struct WriterClosed;
+
+pub(crate) struct Writer {
+    state: Mutex<State>,
+    /// Wakes the writer task.
+    work: Notify,
+    /// Wakes callers that wait for room in the queue, and those that wait for it to drain.
+    drained: Notify,
+    queue_limit: usize,
+}
+
+struct State {
+    half: Option<WriteHalf>,
+    /// Accepted bytes that are not written yet, from `start` on.
+    queue: Vec<u8>,
+    start: usize,
+    /// How many bytes were ever accepted, and how many of them written.
+    accepted: u64,
+    written: u64,
+    /// The writer task has work to do and will do it.
+    draining: bool,
+    failure: Option<String>,
+}
+
+impl State {
+    fn waiting(&self) -> usize {
+        self.queue.len() - self.start
+    }
+
+    fn enqueue(&mut self, frame: Vec<u8>) {
+        if self.waiting() == 0 {
+            self.queue = frame;
+            self.start = 0;
+        } else {
+            self.queue.extend_from_slice(&frame);
+        }
+    }
+
+    /// Writes as much of the queue as the stream takes; `Ready` when all is written and flushed.
+    fn poll_drain(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let Some(half) = self.half.as_mut() else {
+            return Poll::Ready(Ok(()));
+        };
+        while self.start < self.queue.len() {
+            match Pin::new(&mut *half).poll_write(context, &self.queue[self.start..]) {
+                Poll::Ready(Ok(0)) => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
+                Poll::Ready(Ok(length)) => {
+                    self.start += length;
+                    self.written += length as u64;
+                }
+                Poll::Ready(Err(error)) => return Poll::Ready(Err(error)),
+                Poll::Pending => return Poll::Pending,
+            }
+        }
+        self.queue = Vec::new();
+        self.start = 0;
+        Pin::new(half).poll_flush(context)
+    }
+}
+
+impl Writer {
+    pub(crate) fn new(half: WriteHalf, queue_limit: usize) -> Self {
+        Self {
+            state: Mutex::new(State {
+                half: Some(half),
+                queue: Vec::new(),
+                start: 0,
+                accepted: 0,
+                written: 0,
+                draining: false,
+                failure: None,
+            }),
+            work: Notify::new(),
+            drained: Notify::new(),
+            queue_limit,
+        }
+    }
+
+    /// Takes a whole frame, and returns the position in the stream at which it ends.
+    pub(crate) fn send(&self, frame: Vec<u8>, urgency: Urgency) -> Result<u64, WriterClosed> {
+        let mut state = self.lock();
+        if state.half.is_none() {
+            return Err(WriterClosed);
+        }
+        state.accepted += frame.len() as u64;
+        let end = state.accepted;
+        let idle = state.waiting() == 0 && !state.draining;
+        state.enqueue(frame);
+        if idle && urgency == Urgency::Inline {
+            // What cannot be written at once is left to the writer task, which polls again with a
+            // waker of its own, so this poll needs none.
+            let mut context = Context::from_waker(Waker::noop());
+            match state.poll_drain(&mut context) {
+                Poll::Ready(Ok(())) => return Ok(end),
+                Poll::Ready(Err(error)) => state.failure = Some(error.to_string()),
+                Poll::Pending => {}
+            }
+        }
+        if !std::mem::replace(&mut state.draining, true) {
+            self.work.notify_one();
+        }
+        Ok(end)
+    }
+
+    /// Waits until the queue has room for another frame.
+    pub(crate) async fn room(&self) {
+        self.until(|state| state.waiting() < self.queue_limit).await;
+    }
+
+    /// Waits until everything accepted is written, or the stream is closed.
+    pub(crate) async fn flushed(&self) {
+        self.until(|state| state.waiting() == 0).await;
+    }
+
+    async fn until(&self, condition: impl Fn(&State) -> bool) {
+        loop {
+            let drained = self.drained.notified();
+            {
+                let state = self.lock();
+                if state.half.is_none() || condition(&state) {
+                    return;
+                }
+            }
+            drained.await;
+        }
+    }
+
+    /// Up to which position the stream was written.
+    pub(crate) fn written(&self) -> u64 {
+        self.lock().written
+    }
+
+    /// Closes the stream: the peer sees its end, no frame is accepted any more.
+    pub(crate) fn close(&self) {
+        let half = self.lock().half.take();
+        drop(half);
+        self.work.notify_one();
+        self.drained.notify_waiters();
+    }
+
+    /// The writer task: writes what callers did not write themselves.
+    pub(crate) async fn run(&self, stall: Duration) -> WriteEnd {
+        loop {
+            self.work.notified().await;
+            // Callers that are ready to run get to add their frames to this batch.
+            tokio::task::yield_now().await;
+            match self.drain(stall).await {
+                Ok(()) if self.lock().half.is_none() => return WriteEnd::Closed,
+                Ok(()) => {}
+                Err(end) => return end,
+            }
+        }
+    }
+
+    async fn drain(&self, stall: Duration) -> Result<(), WriteEnd> {
+        let mut progress = self.written();
+        loop {
+            let drained = poll_fn(|context| {
+                let mut state = self.lock();
+                if let Some(failure) = state.failure.take() {
+                    return Poll::Ready(Err(failure));
+                }
+                let poll = state.poll_drain(context);
+                if poll.is_ready() {
+                    state.draining = false;
+                }
+                poll.map_err(|error| error.to_string())
+            });
+            match tokio::time::timeout(stall, drained).await {
+                Ok(Ok(())) => {
+                    self.drained.notify_waiters();
+                    return Ok(());
+                }
+                Ok(Err(error)) => return Err(WriteEnd::Failed(error)),
+                Err(_) if self.written() == progress => return Err(WriteEnd::Stalled(stall)),
+                Err(_) => progress = self.written(),
+            }
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // The state is consistent between any two statements, so a panic elsewhere spoils nothing.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use tokio::io::AsyncReadExt as _;
+
+    use super::*;
+
+    fn writer(pipe: usize, queue: usize) -> (Arc<Writer>, tokio::io::DuplexStream) {
+        let (ours, theirs) = tokio::io::duplex(pipe);
+        (Arc::new(Writer::new(Box::new(ours), queue)), theirs)
+    }
+
+    #[tokio::test]
+    async fn an_idle_stream_is_written_inline_without_the_task() {
+        let (writer, mut peer) = writer(64, 64);
+        let end = writer.send(b"abc\n".to_vec(), Urgency::Inline).unwrap();
+        assert_eq!((end, writer.written()), (4, 4));
+        let mut bytes = [0; 4];
+        peer.read_exact(&mut bytes).await.unwrap();
+        assert_eq!(&bytes, b"abc\n");
+    }
+
+    #[tokio::test]
+    async fn what_does_not_fit_is_left_to_the_task_in_order() {
+        let (writer, mut peer) = writer(2, 1024);
+        let task = tokio::spawn({
+            let writer = writer.clone();
+            async move { writer.run(Duration::from_secs(5)).await }
+        });
+        writer.send(b"first\n".to_vec(), Urgency::Inline).unwrap();
+        writer.send(b"second\n".to_vec(), Urgency::Inline).unwrap();
+        writer.send(b"third\n".to_vec(), Urgency::Batched).unwrap();
+        let mut bytes = [0; 19];
+        peer.read_exact(&mut bytes).await.unwrap();
+        assert_eq!(&bytes, b"first\nsecond\nthird\n");
+        writer.flushed().await;
+        writer.close();
+        assert!(matches!(task.await.unwrap(), WriteEnd::Closed));
+        assert!(writer.send(b"late\n".to_vec(), Urgency::Inline).is_err());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn fault_27_a_peer_that_takes_nothing_is_noticed() {
+        let (writer, _peer) = writer(2, 4);
+        writer
+            .send(b"too much\n".to_vec(), Urgency::Inline)
+            .unwrap();
+        let end = writer.run(Duration::from_secs(30)).await;
+        assert!(matches!(end, WriteEnd::Stalled(after) if after == Duration::from_secs(30)));
+        assert_eq!(writer.written(), 2);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_queue_limit_makes_callers_wait_for_room() {
+        let (writer, mut peer) = writer(1, 4);
+        let task = tokio::spawn({
+            let writer = writer.clone();
+            async move { writer.run(Duration::from_secs(5)).await }
+        });
+        writer.room().await;
+        writer.send(b"12345".to_vec(), Urgency::Inline).unwrap();
+        let waited = tokio::time::timeout(Duration::from_secs(1), writer.room()).await;
+        assert!(waited.is_err(), "four bytes wait, which is the limit");
+        let mut bytes = [0; 5];
+        peer.read_exact(&mut bytes).await.unwrap();
+        writer.room().await;
+        task.abort();
+    }
+
+    #[tokio::test]
+    async fn fault_28_a_broken_pipe_is_an_error_of_the_task() {
+        let (writer, peer) = writer(64, 64);
+        drop(peer);
+        writer.send(b"x\n".to_vec(), Urgency::Inline).unwrap();
+        let end = writer.run(Duration::from_secs(5)).await;
+        assert!(matches!(end, WriteEnd::Failed(_)), "{end:?}");
+        assert_eq!(writer.written(), 0);
+    }
+}

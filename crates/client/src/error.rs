@@ -1,0 +1,322 @@
+//! How a connection or a call can fail, in kinds a program can match.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use attache_protocol::{Ending, ErrorObject, Json, Revision};
+
+use crate::process::{ExitReason, SpawnError};
+
+/// What went wrong.
+#[derive(Clone, Debug)]
+pub enum Error {
+    /// The server's process could not be started.
+    Spawn(Arc<SpawnError>),
+    /// The server was started, or the stream opened, but no session came about.
+    Connect(ConnectError),
+    /// The server answered with an error.
+    Server(ServerError),
+    /// No answer came in time; the server was told to stop.
+    TimedOut {
+        /// What was asked.
+        method: String,
+        /// How long was waited.
+        after: Duration,
+    },
+    /// The caller cancelled the request; the server was told to stop.
+    Cancelled {
+        /// What was asked.
+        method: String,
+    },
+    /// The connection was lost before the request was written. Asking again is safe.
+    NotSent {
+        /// What was asked.
+        method: String,
+        /// Why the connection ended.
+        reason: CloseReason,
+    },
+    /// The request was written and the connection lost before the answer. It may have had its
+    /// effect.
+    OutcomeUnknown {
+        /// What was asked.
+        method: String,
+        /// Why the connection ended.
+        reason: CloseReason,
+    },
+    /// The server broke the protocol in its answer.
+    Protocol {
+        /// What was asked.
+        method: String,
+        /// In what way.
+        problem: String,
+    },
+    /// The request makes no sense to this server and was not sent.
+    Unsupported {
+        /// What was asked.
+        method: String,
+        /// Why not.
+        reason: String,
+    },
+    /// The caller's own input cannot be sent.
+    Input(String),
+    /// A question of the server was refused, which ends the call that depends on it (C-MRTR-17).
+    Refused {
+        /// What was asked.
+        method: String,
+        /// Which question, and who refused it.
+        reason: String,
+    },
+}
+
+impl Error {
+    /// How the call ended, for errors that end a call that was issued.
+    pub fn ending(&self) -> Option<Ending> {
+        match self {
+            Self::Server(_) => Some(Ending::ServerError),
+            Self::TimedOut { .. } => Some(Ending::TimedOut),
+            Self::Cancelled { .. } => Some(Ending::Cancelled),
+            Self::NotSent { .. } => Some(Ending::NotSent),
+            Self::OutcomeUnknown { .. } => Some(Ending::OutcomeUnknown),
+            Self::Protocol { .. } => Some(Ending::ProtocolError),
+            Self::Spawn(_)
+            | Self::Connect(_)
+            | Self::Unsupported { .. }
+            | Self::Input(_)
+            | Self::Refused { .. } => None,
+        }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Spawn(error) => error.fmt(formatter),
+            Self::Connect(error) => error.fmt(formatter),
+            Self::Server(error) => error.fmt(formatter),
+            Self::TimedOut { method, after } => {
+                write!(formatter, "{method}: no answer within {after:?}")
+            }
+            Self::Cancelled { method } => write!(formatter, "{method}: cancelled"),
+            Self::NotSent { method, reason } => {
+                write!(formatter, "{method}: not sent, {reason}")
+            }
+            Self::OutcomeUnknown { method, reason } => write!(
+                formatter,
+                "{method}: sent, but {reason} before the answer; it may have had its effect"
+            ),
+            Self::Protocol { method, problem } => {
+                write!(
+                    formatter,
+                    "{method}: the server broke the protocol: {problem}"
+                )
+            }
+            Self::Unsupported { method, reason } => write!(formatter, "{method}: {reason}"),
+            Self::Input(problem) => formatter.write_str(problem),
+            Self::Refused { method, reason } => write!(formatter, "{method}: {reason}"),
+        }
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Spawn(error) => Some(error.as_ref()),
+            _ => None,
+        }
+    }
+}
+
+impl From<SpawnError> for Error {
+    fn from(error: SpawnError) -> Self {
+        Self::Spawn(Arc::new(error))
+    }
+}
+
+/// Why no session came about (X-INIT-18: distinct failures).
+#[derive(Clone, Debug)]
+pub enum ConnectError {
+    /// The server did not answer the handshake in time; its process was stopped.
+    TimedOut {
+        /// How long was waited.
+        after: Duration,
+        /// The last lines of its stderr.
+        stderr: Vec<String>,
+    },
+    /// The connection ended during the handshake.
+    Lost(CloseReason),
+    /// The server speaks no revision that this client may speak to it.
+    NoCommonRevision {
+        /// What the server offers.
+        offered: Vec<String>,
+        /// What this client was willing to speak.
+        wanted: Vec<Revision>,
+    },
+    /// The server refused the handshake.
+    Refused(ServerError),
+    /// The server broke the protocol in the handshake.
+    Protocol(String),
+    /// The streams of this server were used by an earlier connection.
+    StreamsUsedUp,
+}
+
+impl fmt::Display for ConnectError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TimedOut { after, stderr } => {
+                write!(
+                    formatter,
+                    "the server did not answer the handshake within {after:?}"
+                )?;
+                write_tail(formatter, stderr)
+            }
+            Self::Lost(reason) => write!(formatter, "no session: {reason}"),
+            Self::NoCommonRevision { offered, wanted } => {
+                let wanted: Vec<_> = wanted.iter().map(|revision| revision.as_str()).collect();
+                write!(
+                    formatter,
+                    "no common protocol revision: the server offers {}, wanted {}",
+                    or_nothing(&offered.join(", ")),
+                    wanted.join(", ")
+                )
+            }
+            Self::Refused(error) => write!(formatter, "the server refused the handshake: {error}"),
+            Self::Protocol(problem) => {
+                write!(
+                    formatter,
+                    "the server broke the protocol in the handshake: {problem}"
+                )
+            }
+            Self::StreamsUsedUp => {
+                formatter.write_str("the streams were used by an earlier connection; open new ones")
+            }
+        }
+    }
+}
+
+fn or_nothing(text: &str) -> &str {
+    if text.is_empty() { "none" } else { text }
+}
+
+/// Why a connection ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CloseReason {
+    /// This side closed it.
+    ClosedHere,
+    /// The server's process ended.
+    Exited {
+        /// How.
+        exit: ExitReason,
+        /// The last lines of its stderr.
+        stderr: Vec<String>,
+    },
+    /// The server closed its output but may still be running.
+    EndOfStream,
+    /// The server sent a message longer than the limit and was stopped.
+    FrameTooLong {
+        /// The limit in bytes.
+        limit: usize,
+    },
+    /// The server stopped taking input and was stopped.
+    WriteStalled {
+        /// How long was waited.
+        after: Duration,
+    },
+    /// Writing failed.
+    WriteFailed(String),
+    /// Reading failed.
+    ReadFailed(String),
+}
+
+impl fmt::Display for CloseReason {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::ClosedHere => formatter.write_str("the connection was closed by this client"),
+            Self::Exited { exit, stderr } => {
+                write!(formatter, "the server {exit}")?;
+                write_tail(formatter, stderr)
+            }
+            Self::EndOfStream => formatter.write_str("the server closed its output"),
+            Self::FrameTooLong { limit } => write!(
+                formatter,
+                "the server sent a message of more than {limit} bytes and was stopped"
+            ),
+            Self::WriteStalled { after } => write!(
+                formatter,
+                "the server took no input for {after:?} and was stopped"
+            ),
+            Self::WriteFailed(error) => write!(formatter, "writing to the server failed: {error}"),
+            Self::ReadFailed(error) => write!(formatter, "reading from the server failed: {error}"),
+        }
+    }
+}
+
+/// Appends the last words of a server, if there are any.
+fn write_tail(formatter: &mut fmt::Formatter<'_>, stderr: &[String]) -> fmt::Result {
+    match stderr.last() {
+        None => Ok(()),
+        Some(line) => write!(formatter, "; its last words: {line}"),
+    }
+}
+
+/// An error the server answered with: code and data as they came, and what they mean.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ServerError {
+    /// What was asked.
+    pub method: String,
+    /// The code on the wire.
+    pub code: i64,
+    /// The server's sentence.
+    pub message: String,
+    /// Whatever else it says.
+    pub data: Option<Json>,
+    /// What it means, as far as the protocol or the settings of this server say.
+    pub meaning: Meaning,
+}
+
+impl ServerError {
+    pub(crate) fn new(method: &str, error: ErrorObject, meaning: Meaning) -> Self {
+        Self {
+            method: method.to_owned(),
+            code: error.code,
+            message: error.message,
+            data: error.data,
+            meaning,
+        }
+    }
+}
+
+impl fmt::Display for ServerError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            formatter,
+            "{}: the server answered: {} (code {})",
+            self.method, self.message, self.code
+        )
+    }
+}
+
+impl std::error::Error for ServerError {}
+
+/// What an error code means in its context.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Meaning {
+    /// The resource does not exist.
+    ResourceNotFound,
+    /// The tool ran and failed.
+    ToolFailed,
+    /// The request was cancelled.
+    Cancelled,
+    /// The server does not know the method.
+    MethodNotFound,
+    /// The params do not fit the method.
+    InvalidParams,
+    /// The user has to visit an address first (X-ERR-03).
+    UrlElicitationRequired,
+    /// The request needs a capability that this client did not declare.
+    MissingCapability,
+    /// The server does not speak this revision.
+    UnsupportedVersion,
+    /// No meaning beyond the text.
+    Other,
+}

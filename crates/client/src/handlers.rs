@@ -1,0 +1,242 @@
+//! What this side can answer when a server asks: roots, sampling, elicitation.
+//!
+//! The embedder supplies handlers; capabilities are declared from which of them exist, once at
+//! `initialize` or on each request. The same handlers serve a legacy server's requests and the
+//! questions in a modern server's interim results.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use attache_protocol::{
+    ClientCapabilities, CreateMessageParams, CreateMessageResult, ElicitAction, ElicitMode,
+    ElicitParams, ElicitResult, ElicitationCapability, ErrorObject, FormSchema, InputRequest,
+    InputRequestKind as Question, Json, ListRootsResult, Root, RootsCapability, SamplingCapability,
+    UnreadableInputRequest, check_tool_pairing, codes,
+};
+
+type Answering<T> = Pin<Box<dyn Future<Output = T> + Send>>;
+type SamplingAnswer = Result<CreateMessageResult, Refusal>;
+
+/// A user or a policy said no.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// Why, in words for the server.
+    pub reason: String,
+}
+
+impl Refusal {
+    /// A refusal with a reason.
+    pub fn new(reason: impl Into<String>) -> Self {
+        Self {
+            reason: reason.into(),
+        }
+    }
+}
+
+/// Whether sampling requests may bring tools.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SamplingTools {
+    /// They may not (C-SAMP-03).
+    #[default]
+    Refused,
+    /// They may.
+    Allowed,
+}
+
+/// Which forms of elicitation the handler can serve.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ElicitationModes {
+    /// Forms only.
+    #[default]
+    Form,
+    /// Forms and addresses to visit (from 2025-11-25).
+    FormAndUrl,
+}
+
+/// The handlers an embedder supplied.
+#[derive(Clone, Default)]
+pub(crate) struct Handlers {
+    roots: Option<Arc<RwLock<Vec<Root>>>>,
+    sampling: Option<Sampling>,
+    elicitation: Option<Elicitation>,
+}
+
+#[derive(Clone)]
+struct Sampling {
+    tools: SamplingTools,
+    answer: Arc<dyn Fn(CreateMessageParams) -> Answering<SamplingAnswer> + Send + Sync>,
+}
+
+#[derive(Clone)]
+struct Elicitation {
+    modes: ElicitationModes,
+    answer: Arc<dyn Fn(ElicitParams) -> Answering<ElicitResult> + Send + Sync>,
+}
+
+/// Reads a question; an error is what a legacy server is answered.
+pub(crate) fn read_question(request: &InputRequest) -> Result<Question, ErrorObject> {
+    request.kind().map_err(|unreadable| {
+        let code = match unreadable {
+            UnreadableInputRequest::UnknownMethod(_) => codes::METHOD_NOT_FOUND,
+            UnreadableInputRequest::BadParams { .. } => codes::INVALID_PARAMS,
+        };
+        ErrorObject::new(code, unreadable.to_string())
+    })
+}
+
+impl Handlers {
+    pub(crate) fn set_roots(&mut self, roots: Vec<Root>) {
+        self.roots = Some(Arc::new(RwLock::new(roots)));
+    }
+
+    /// Replaces the roots of a running connection; false if none were declared.
+    pub(crate) fn replace_roots(&self, roots: Vec<Root>) -> bool {
+        let Some(current) = &self.roots else {
+            return false;
+        };
+        *current.write().unwrap_or_else(PoisonError::into_inner) = roots;
+        true
+    }
+
+    pub(crate) fn set_sampling<F, A>(&mut self, tools: SamplingTools, handler: F)
+    where
+        F: Fn(CreateMessageParams) -> A + Send + Sync + 'static,
+        A: Future<Output = SamplingAnswer> + Send + 'static,
+    {
+        self.sampling = Some(Sampling {
+            tools,
+            answer: Arc::new(move |params| Box::pin(handler(params))),
+        });
+    }
+
+    pub(crate) fn set_elicitation<F, A>(&mut self, modes: ElicitationModes, handler: F)
+    where
+        F: Fn(ElicitParams) -> A + Send + Sync + 'static,
+        A: Future<Output = ElicitResult> + Send + 'static,
+    {
+        self.elicitation = Some(Elicitation {
+            modes,
+            answer: Arc::new(move |params| Box::pin(handler(params))),
+        });
+    }
+
+    /// What to declare, before a revision takes away what it lacks.
+    pub(crate) fn capabilities(&self) -> ClientCapabilities {
+        let empty = || Some(Json::from(serde_json::json!({})));
+        let mut capabilities = ClientCapabilities::default();
+        if self.roots.is_some() {
+            capabilities.roots = Some(RootsCapability {
+                list_changed: Some(true),
+                ..RootsCapability::default()
+            });
+        }
+        if let Some(sampling) = &self.sampling {
+            let mut capability = SamplingCapability::default();
+            if sampling.tools == SamplingTools::Allowed {
+                capability.tools = empty();
+            }
+            capabilities.sampling = Some(capability);
+        }
+        if let Some(elicitation) = &self.elicitation {
+            let mut capability = ElicitationCapability::default();
+            if elicitation.modes == ElicitationModes::FormAndUrl {
+                capability.form = empty();
+                capability.url = empty();
+            }
+            capabilities.elicitation = Some(capability);
+        }
+        capabilities
+    }
+
+    /// Answers a question; an error is what a legacy server is answered, and what ends a modern
+    /// call (C-MRTR-17).
+    pub(crate) async fn answer(&self, question: Question) -> Result<Json, ErrorObject> {
+        match question {
+            Question::ListRoots => self.answer_roots(),
+            Question::CreateMessage(params) => self.answer_sampling(*params).await,
+            Question::Elicit(params) => self.answer_elicitation(*params).await,
+        }
+    }
+
+    fn answer_roots(&self) -> Result<Json, ErrorObject> {
+        let roots = self.roots.as_ref().ok_or_else(|| undeclared("roots"))?;
+        let roots = roots.read().unwrap_or_else(PoisonError::into_inner).clone();
+        write(&ListRootsResult::new(roots))
+    }
+
+    async fn answer_sampling(&self, params: CreateMessageParams) -> Result<Json, ErrorObject> {
+        let handler = self
+            .sampling
+            .as_ref()
+            .ok_or_else(|| undeclared("sampling"))?;
+        let brings_tools = params.tools.is_some() || params.tool_choice.is_some();
+        if brings_tools && handler.tools == SamplingTools::Refused {
+            return Err(ErrorObject::new(
+                codes::INVALID_PARAMS,
+                "this client did not declare tools in sampling",
+            ));
+        }
+        check_tool_pairing(&params.messages)
+            .map_err(|problem| ErrorObject::new(codes::INVALID_PARAMS, problem))?;
+        match (handler.answer)(params).await {
+            Ok(result) => write(&result),
+            Err(refusal) => Err(ErrorObject::new(codes::USER_REFUSED, refusal.reason)),
+        }
+    }
+
+    async fn answer_elicitation(&self, params: ElicitParams) -> Result<Json, ErrorObject> {
+        let handler = self
+            .elicitation
+            .as_ref()
+            .ok_or_else(|| undeclared("elicitation"))?;
+        let mode = params.mode();
+        let served = match mode {
+            ElicitMode::Form => true,
+            ElicitMode::Url => handler.modes == ElicitationModes::FormAndUrl,
+            ElicitMode::Other => false,
+        };
+        if !served {
+            return Err(ErrorObject::new(
+                codes::INVALID_PARAMS,
+                "this client did not declare that mode of elicitation",
+            ));
+        }
+        let schema = params.requested_schema.clone();
+        let answer = (handler.answer)(params).await;
+        if let (ElicitAction::Accept, ElicitMode::Form, Some(schema)) =
+            (&answer.action, mode, schema)
+        {
+            check_form(&schema, answer.content.as_ref())?;
+        }
+        write(&answer)
+    }
+}
+
+/// An accepted form must fit the schema that was asked for (X-ELIC-07).
+fn check_form(schema: &Json, content: Option<&Json>) -> Result<(), ErrorObject> {
+    let misfit = |problem: String| {
+        let problem = format!("the answer does not fit the form: {problem}");
+        ErrorObject::new(codes::INTERNAL_ERROR, problem)
+    };
+    let schema = FormSchema::read(schema).map_err(|error| {
+        ErrorObject::new(
+            codes::INVALID_PARAMS,
+            format!("the form is malformed: {error}"),
+        )
+    })?;
+    let content = content.ok_or_else(|| misfit("it is missing".to_owned()))?;
+    schema.check(content).map_err(misfit)
+}
+
+fn undeclared(what: &str) -> ErrorObject {
+    ErrorObject::new(
+        codes::METHOD_NOT_FOUND,
+        format!("this client did not declare {what}"),
+    )
+}
+
+fn write<T: serde::Serialize>(value: &T) -> Result<Json, ErrorObject> {
+    Json::from_serialize(value)
+        .map_err(|error| ErrorObject::new(codes::INTERNAL_ERROR, error.to_string()))
+}

@@ -1,0 +1,224 @@
+//! What keeps a connection alive and takes it down: its tasks and its process.
+//!
+//! Dropping it ends the connection, the tasks and the whole process tree, in any state.
+
+use std::future::Future;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use tokio::io::AsyncRead;
+use tokio::task::JoinHandle;
+
+use crate::connection::{Link, ReadEnd, WriteEnd};
+use crate::error::CloseReason;
+use crate::process::{ExitReason, Ladder, ServerProcess};
+use crate::settings::Timeouts;
+use crate::stderr::Stderr;
+
+/// How long to wait for the exit status of a server that closed its output, so that its pending
+/// calls can be told why (fault 37 leaves 100 ms).
+const EXIT_STATUS_PATIENCE: Duration = Duration::from_millis(50);
+/// How many last words of a server an error carries.
+const LAST_WORDS: usize = 5;
+
+pub(crate) struct Lifeline {
+    link: Arc<Link>,
+    process: Option<Arc<ServerProcess>>,
+    stderr: Stderr,
+    /// This side is closing the connection, so its end is no surprise.
+    closing: Arc<AtomicBool>,
+    tasks: Vec<JoinHandle<()>>,
+}
+
+impl Lifeline {
+    pub(crate) fn of_process(
+        link: &Arc<Link>,
+        stdout: impl AsyncRead + Send + Unpin + 'static,
+        stderr: impl AsyncRead + Send + Unpin + 'static,
+        process: ServerProcess,
+    ) -> Self {
+        let log = Stderr::new(link.limits.stderr_tail);
+        let drain = tokio::spawn(log.clone().drain(stderr));
+        let fate = Fate {
+            link: link.clone(),
+            process: Some(Arc::new(process)),
+            stderr: log.clone(),
+            closing: Arc::default(),
+        };
+        let mut lifeline = Self::with_tasks(fate, stdout);
+        lifeline.tasks.push(drain);
+        lifeline
+    }
+
+    pub(crate) fn of_streams(
+        link: &Arc<Link>,
+        read: impl AsyncRead + Send + Unpin + 'static,
+    ) -> Self {
+        let fate = Fate {
+            link: link.clone(),
+            process: None,
+            stderr: Stderr::new(0),
+            closing: Arc::default(),
+        };
+        Self::with_tasks(fate, read)
+    }
+
+    fn with_tasks(fate: Fate, read: impl AsyncRead + Send + Unpin + 'static) -> Self {
+        let reader = tokio::spawn({
+            let fate = fate.clone();
+            async move {
+                let end = fate.link.run_reader(read).await;
+                fate.reading_ended(end).await;
+            }
+        });
+        let writer = tokio::spawn({
+            let fate = fate.clone();
+            async move {
+                let end = fate.link.run_writer().await;
+                fate.writing_ended(end).await;
+            }
+        });
+        Self {
+            link: fate.link,
+            process: fate.process,
+            stderr: fate.stderr,
+            closing: fate.closing,
+            tasks: vec![reader, writer],
+        }
+    }
+
+    pub(crate) fn stderr(&self) -> &Stderr {
+        &self.stderr
+    }
+
+    pub(crate) fn process_id(&self) -> Option<u32> {
+        self.process.as_ref().map(|process| process.id())
+    }
+
+    /// The last lines of stderr.
+    pub(crate) fn last_words(&self) -> Vec<String> {
+        self.stderr.tail_lines(LAST_WORDS)
+    }
+
+    /// Resolves when the server has written anything at all.
+    pub(crate) fn first_sign<'a>(&self, link: &'a Link) -> impl Future<Output = ()> + use<'a> {
+        let stderr = self.stderr.clone();
+        async move {
+            tokio::select! {
+                () = link.first_sign.notified() => {}
+                () = stderr.first_sign() => {}
+            }
+        }
+    }
+
+    /// Ends the connection in order: what was sent is written, stdin closed, and the server given
+    /// time to leave before it is made to (C-INIT-13).
+    pub(crate) async fn close(&self) -> Option<ExitReason> {
+        let timeouts = self.link.timeouts;
+        self.closing.store(true, Ordering::Relaxed);
+        let _ = tokio::time::timeout(timeouts.close_grace, self.link.flushed()).await;
+        self.link.close_input();
+        let exit = match &self.process {
+            Some(process) => Some(process.close(ladder(&timeouts)).await),
+            None => {
+                let _ = tokio::time::timeout(timeouts.close_grace, self.link.ended()).await;
+                None
+            }
+        };
+        self.link.close(CloseReason::ClosedHere);
+        exit
+    }
+
+    /// Takes everything down at once and waits until it is gone.
+    pub(crate) async fn abandon(self) {
+        self.link.close(CloseReason::ClosedHere);
+        if let Some(process) = &self.process {
+            process
+                .close(Ladder {
+                    grace: Duration::ZERO,
+                    term: Duration::ZERO,
+                })
+                .await;
+        }
+    }
+}
+
+impl Drop for Lifeline {
+    fn drop(&mut self) {
+        self.link.close(CloseReason::ClosedHere);
+        for task in &self.tasks {
+            task.abort();
+        }
+    }
+}
+
+/// What the tasks need to pronounce a connection dead.
+#[derive(Clone)]
+struct Fate {
+    link: Arc<Link>,
+    process: Option<Arc<ServerProcess>>,
+    stderr: Stderr,
+    closing: Arc<AtomicBool>,
+}
+
+impl Fate {
+    async fn reading_ended(&self, end: ReadEnd) {
+        match end {
+            ReadEnd::EndOfStream if self.closing.load(Ordering::Relaxed) => {
+                self.link.close(CloseReason::ClosedHere);
+            }
+            ReadEnd::EndOfStream => match self.exit().await {
+                Some(exited) => self.link.close(exited),
+                None => {
+                    self.link.close(CloseReason::EndOfStream);
+                    self.dismiss().await;
+                }
+            },
+            ReadEnd::FrameTooLong(limit) => self.stop(CloseReason::FrameTooLong { limit }),
+            ReadEnd::Failed(error) => self.stop(CloseReason::ReadFailed(error)),
+        }
+    }
+
+    async fn writing_ended(&self, end: WriteEnd) {
+        match end {
+            WriteEnd::Closed => {}
+            WriteEnd::Stalled(after) => self.stop(CloseReason::WriteStalled { after }),
+            WriteEnd::Failed(error) => {
+                // A broken pipe mostly means that the process is gone, which says more.
+                let reason = self.exit().await;
+                self.stop(reason.unwrap_or(CloseReason::WriteFailed(error)));
+            }
+        }
+    }
+
+    async fn exit(&self) -> Option<CloseReason> {
+        let process = self.process.as_ref()?;
+        let exit = tokio::time::timeout(EXIT_STATUS_PATIENCE, process.wait()).await;
+        Some(CloseReason::Exited {
+            exit: exit.ok()?,
+            stderr: self.stderr.tail_lines(LAST_WORDS),
+        })
+    }
+
+    /// A server that closed its output may still have something to finish.
+    async fn dismiss(&self) {
+        if let Some(process) = &self.process {
+            process.close(ladder(&self.link.timeouts)).await;
+        }
+    }
+
+    fn stop(&self, reason: CloseReason) {
+        self.link.close(reason);
+        if let Some(process) = &self.process {
+            process.kill();
+        }
+    }
+}
+
+fn ladder(timeouts: &Timeouts) -> Ladder {
+    Ladder {
+        grace: timeouts.close_grace,
+        term: timeouts.close_terminate,
+    }
+}

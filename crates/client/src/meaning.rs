@@ -1,0 +1,163 @@
+//! What an error code means, which depends on the revision, the method and the server.
+
+use std::collections::BTreeMap;
+
+use attache_protocol::{Era, ErrorObject, Json, Method as _, ReadResource, Revision, codes};
+
+use crate::error::Meaning;
+use crate::settings::ErrorAlias;
+
+/// The meaning of `error` as an answer to `method` (eras.md 1.8, seeds-vs-spec rows 25 to 29).
+pub(crate) fn meaning_of(
+    error: &ErrorObject,
+    method: &str,
+    params: &Json,
+    revision: Option<Revision>,
+    aliases: &BTreeMap<i64, ErrorAlias>,
+) -> Meaning {
+    let reads = method == ReadResource::NAME;
+    let modern = revision.is_some_and(|revision| revision.era() == Era::Modern);
+    match error.code {
+        codes::RESOURCE_NOT_FOUND if reads => return Meaning::ResourceNotFound,
+        codes::INVALID_PARAMS if reads && modern => return Meaning::ResourceNotFound,
+        code if reads && code == SERVER_ERROR && names_uri_of(error, params) => {
+            return Meaning::ResourceNotFound;
+        }
+        _ => {}
+    }
+    if let Some(alias) = aliases.get(&error.code) {
+        return match alias {
+            ErrorAlias::ResourceNotFound => Meaning::ResourceNotFound,
+            ErrorAlias::ToolFailed => Meaning::ToolFailed,
+            ErrorAlias::Cancelled => Meaning::Cancelled,
+        };
+    }
+    match error.code {
+        codes::RESOURCE_NOT_FOUND => Meaning::ResourceNotFound,
+        codes::METHOD_NOT_FOUND => Meaning::MethodNotFound,
+        codes::INVALID_PARAMS => Meaning::InvalidParams,
+        codes::URL_ELICITATION_REQUIRED => Meaning::UrlElicitationRequired,
+        codes::MISSING_CAPABILITY => Meaning::MissingCapability,
+        codes::UNSUPPORTED_VERSION => Meaning::UnsupportedVersion,
+        _ => Meaning::Other,
+    }
+}
+
+/// The first code of the range without agreed meaning (X-ERR-07).
+const SERVER_ERROR: i64 = -32000;
+
+/// Whether the error's data names the very URI that was asked for.
+fn names_uri_of(error: &ErrorObject, params: &Json) -> bool {
+    let uri = |json: &Json| {
+        let value = json.to_value().ok()?;
+        Some(value.get("uri")?.as_str()?.to_owned())
+    };
+    let named = error.data.as_ref().and_then(uri);
+    named.is_some() && named == uri(params)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(
+        code: i64,
+        data: Option<&str>,
+        method: &str,
+        revision: Revision,
+        aliases: &[(i64, ErrorAlias)],
+        expected: Meaning,
+    ) {
+        let error = ErrorObject {
+            code,
+            message: "m".to_owned(),
+            data: data.map(|text| Json::parse(text).unwrap()),
+        };
+        let params = Json::parse(r#"{"uri":"note:1"}"#).unwrap();
+        let aliases = aliases.iter().copied().collect();
+        assert_eq!(
+            meaning_of(&error, method, &params, Some(revision), &aliases),
+            expected
+        );
+    }
+
+    #[test]
+    fn resource_not_found_has_a_code_per_era() {
+        use Revision::{V2024_11_05, V2026_07_28};
+        let read = "resources/read";
+        check(
+            -32002,
+            None,
+            read,
+            V2024_11_05,
+            &[],
+            Meaning::ResourceNotFound,
+        );
+        check(
+            -32002,
+            None,
+            read,
+            V2026_07_28,
+            &[],
+            Meaning::ResourceNotFound,
+        );
+        check(
+            -32602,
+            None,
+            read,
+            V2026_07_28,
+            &[],
+            Meaning::ResourceNotFound,
+        );
+        check(-32602, None, read, V2024_11_05, &[], Meaning::InvalidParams);
+        // Seed 000 says it with -32000 and the URI.
+        let same = Some(r#"{"uri":"note:1"}"#);
+        let other = Some(r#"{"uri":"note:2"}"#);
+        check(
+            -32000,
+            same,
+            read,
+            V2024_11_05,
+            &[],
+            Meaning::ResourceNotFound,
+        );
+        check(-32000, other, read, V2024_11_05, &[], Meaning::Other);
+        check(-32000, same, "tools/call", V2024_11_05, &[], Meaning::Other);
+    }
+
+    #[test]
+    fn aliases_give_meaning_to_codes_without_one() {
+        let revision = Revision::V2025_11_25;
+        let lsp = [
+            (-32000, ErrorAlias::ToolFailed),
+            (-32002, ErrorAlias::Cancelled),
+        ];
+        check(-32000, None, "tools/call", revision, &[], Meaning::Other);
+        check(
+            -32000,
+            None,
+            "tools/call",
+            revision,
+            &lsp,
+            Meaning::ToolFailed,
+        );
+        check(
+            -32002,
+            None,
+            "tools/call",
+            revision,
+            &lsp,
+            Meaning::Cancelled,
+        );
+        // For a read the standard meaning wins (seeds-vs-spec row 26).
+        check(
+            -32002,
+            None,
+            "resources/read",
+            revision,
+            &lsp,
+            Meaning::ResourceNotFound,
+        );
+    }
+}

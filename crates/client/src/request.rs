@@ -1,0 +1,248 @@
+//! One typed request, from its options to its decoded result.
+
+use std::fmt;
+use std::future::{Future, IntoFuture};
+use std::marker::PhantomData;
+use std::pin::Pin;
+use std::time::Duration;
+
+use attache_protocol::frame::MetaFields;
+use attache_protocol::{
+    CallTool, ErrorObject, GetPrompt, Json, Method, Payload, ProgressParams, ReadResource,
+};
+use serde::Serialize;
+
+use crate::client::Client;
+use crate::connection::{Deadlines, Failure, ProgressWish};
+use crate::error::{Error, ServerError};
+use crate::meaning::meaning_of;
+
+/// What receives the progress of a request.
+type ProgressListener = Box<dyn FnMut(ProgressParams) + Send>;
+
+/// A request that is sent when it is awaited. Dropping it, or the future it becomes, cancels it.
+///
+/// ```no_run
+/// # async fn run(server: attache_client::Client) -> Result<(), attache_client::Error> {
+/// use std::time::Duration;
+///
+/// let answer = server
+///     .call("index", serde_json::json!({"folder": "notes"}))
+///     .timeout(Duration::from_secs(5))
+///     .on_progress(|note| println!("{} of {:?}", note.progress, note.total))
+///     .await?;
+/// # Ok(())
+/// # }
+/// ```
+#[must_use = "a request is sent when it is awaited"]
+pub struct Request<M> {
+    client: Client,
+    params: Result<Json, Error>,
+    options: Options,
+    method: PhantomData<fn() -> M>,
+}
+
+/// How a request is made.
+#[derive(Default)]
+pub(crate) struct Options {
+    timeout: Option<Duration>,
+    maximum: Option<Duration>,
+    on_progress: Option<ProgressListener>,
+    meta: MetaFields,
+    cancel: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
+}
+
+impl Options {
+    pub(crate) fn maximum_or(&self, default: Duration) -> Duration {
+        self.maximum.unwrap_or(default)
+    }
+}
+
+impl<M: Method> Request<M> {
+    pub(crate) fn new<P: Serialize + ?Sized>(client: &Client, params: &P) -> Self {
+        Self {
+            client: client.clone(),
+            params: Json::from_serialize(params)
+                .map_err(|error| Error::Input(format!("{}: {error}", M::NAME))),
+            options: Options::default(),
+            method: PhantomData,
+        }
+    }
+
+    /// How long to wait without a sign of progress.
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.options.timeout = Some(timeout);
+        self
+    }
+
+    /// How long to wait altogether, however much progress there is.
+    pub fn maximum(mut self, maximum: Duration) -> Self {
+        self.options.maximum = Some(maximum);
+        self
+    }
+
+    /// Asks the server for progress and listens to it. Each note puts the time-out off, up to the
+    /// maximum.
+    pub fn on_progress(mut self, listener: impl FnMut(ProgressParams) + Send + 'static) -> Self {
+        self.options.on_progress = Some(Box::new(listener));
+        self
+    }
+
+    /// Adds a field to the request's metadata.
+    pub fn meta(mut self, key: &str, value: &impl Serialize) -> Self {
+        if let Err(error) = self.options.meta.add(key, value) {
+            self.params = Err(Error::Input(format!("metadata {key}: {error}")));
+        }
+        self
+    }
+
+    /// Cancels the request when `signal` resolves; it then fails with [`Error::Cancelled`].
+    pub fn cancel_when(mut self, signal: impl Future<Output = ()> + Send + 'static) -> Self {
+        self.options.cancel = Some(Box::pin(signal));
+        self
+    }
+
+    /// Sends the request and gives its result as the server sent it.
+    pub async fn raw(self) -> Result<Payload, Error> {
+        let params = self.params?;
+        perform(&self.client, M::NAME, params, self.options).await
+    }
+
+    async fn typed(self) -> Result<M::Result, Error> {
+        let client = self.client.clone();
+        let payload = self.raw().await?;
+        client.decode::<M>(&payload)
+    }
+}
+
+impl<M> IntoFuture for Request<M>
+where
+    M: Method + 'static,
+    M::Result: 'static,
+{
+    type Output = Result<M::Result, Error>;
+    type IntoFuture = Pin<Box<dyn Future<Output = Self::Output> + Send>>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(self.typed())
+    }
+}
+
+impl<M: Method> fmt::Debug for Request<M> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "Request({} {:?})", M::NAME, self.params)
+    }
+}
+
+/// Sends a request of any name and follows it to its end, rounds and tasks included.
+pub(crate) async fn perform(
+    client: &Client,
+    method: &str,
+    params: Json,
+    mut options: Options,
+) -> Result<Payload, Error> {
+    let cancel = options.cancel.take();
+    let work = client.rounds(method, params, options);
+    match cancel {
+        None => work.await,
+        Some(cancel) => tokio::select! {
+            biased;
+            result = work => result,
+            // Dropping the work cancels the request that is open.
+            () = cancel => Err(Error::Cancelled { method: method.to_owned() }),
+        },
+    }
+}
+
+impl Client {
+    /// One request and its one answer.
+    pub(crate) async fn exchange(
+        &self,
+        method: &str,
+        params: &Json,
+        options: &mut Options,
+    ) -> Result<Payload, Error> {
+        let wish = match options.on_progress {
+            Some(_) => ProgressWish::Notes,
+            None => ProgressWish::None,
+        };
+        let deadlines = self.deadlines(method, options);
+        let request_meta = self.request_meta(&options.meta);
+        // Waiting for room to write counts as waiting for the answer.
+        let begun = tokio::time::timeout(
+            deadlines.patience,
+            self.link().begin(method, params, &request_meta, wish),
+        );
+        let answer = match begun.await {
+            Ok(Ok(exchange)) => {
+                let on_progress = &mut options.on_progress;
+                exchange
+                    .finish(deadlines, |note| {
+                        if let Some(listener) = on_progress {
+                            listener(note);
+                        }
+                    })
+                    .await
+            }
+            Ok(Err(failure)) => Err(failure),
+            Err(_) => Err(Failure::TimedOut(deadlines.patience)),
+        };
+        answer.map_err(|failure| self.explain(failure, method, params))
+    }
+
+    fn deadlines(&self, method: &str, options: &Options) -> Deadlines {
+        let timeouts = &self.link().timeouts;
+        let by_class = match method {
+            CallTool::NAME | GetPrompt::NAME => timeouts.call,
+            ReadResource::NAME => timeouts.read,
+            _ => timeouts.request,
+        };
+        let patience = options.timeout.unwrap_or(by_class);
+        let maximum = options.maximum_or(timeouts.maximum);
+        Deadlines {
+            patience,
+            // Who asks for more patience than the maximum means it.
+            maximum: match options.timeout {
+                Some(_) => maximum.max(patience),
+                None => maximum,
+            },
+        }
+    }
+
+    /// Puts a failure into context.
+    pub(crate) fn explain(&self, failure: Failure, method: &str, params: &Json) -> Error {
+        let method = method.to_owned();
+        match failure {
+            Failure::Server(error) => self.explain_error(method, error, params),
+            Failure::Protocol(problem) => Error::Protocol { method, problem },
+            Failure::NotSent(reason) => Error::NotSent { method, reason },
+            Failure::OutcomeUnknown(reason) => Error::OutcomeUnknown { method, reason },
+            Failure::TimedOut(after) => Error::TimedOut { method, after },
+            Failure::Unwritable(problem) => Error::Input(format!("{method}: {problem}")),
+        }
+    }
+
+    fn explain_error(&self, method: String, error: ErrorObject, params: &Json) -> Error {
+        let link = self.link();
+        let aliases = &link.quirks.error_aliases;
+        let meaning = meaning_of(&error, &method, params, link.revision(), aliases);
+        Error::Server(ServerError::new(&method, error, meaning))
+    }
+
+    /// Decodes a result as its method declares. What does not fit is the server's fault and ends
+    /// this call only.
+    pub(crate) fn decode<M: Method>(&self, payload: &Payload) -> Result<M::Result, Error> {
+        payload
+            .decode()
+            .map_err(|error| self.undecodable(M::NAME, error.to_string()))
+    }
+
+    /// The error for a result that is not what it should be.
+    pub(crate) fn undecodable(&self, method: &str, problem: String) -> Error {
+        self.link().reclassify_undecodable();
+        Error::Protocol {
+            method: method.to_owned(),
+            problem,
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! Requests that take several rounds: the server asks something back before it answers.
+//!
+//! In the modern era a server answers "input required" and the request is repeated with the
+//! answers; in 2025-11-25 it may answer that the user has to visit an address first. Both loops
+//! end at the same cap (C-MRTR-18, fault 52).
+
+use std::time::Duration;
+
+use attache_protocol::{
+    CallTool, Era, GetPrompt, InputRequestKind as Question, InputRequired, InputResponses, Json,
+    Method, Payload, ReadResource, ResultKind, Revision, UrlElicitationRequiredData, retry_params,
+};
+
+use crate::client::Client;
+use crate::error::{Error, Meaning, ServerError};
+use crate::handlers::read_question;
+use crate::request::Options;
+
+/// The pause before a repeat that no user took part in, times the number of rounds.
+const REPEAT_PAUSE: Duration = Duration::from_millis(50);
+
+impl Client {
+    /// Sends a request and repeats it as often as the server asks back, up to the limit.
+    pub(crate) async fn rounds(
+        &self,
+        method: &str,
+        params: Json,
+        mut options: Options,
+    ) -> Result<Payload, Error> {
+        let limit = self.link().limits.rounds;
+        let mut current = params.clone();
+        for round in 1..=limit {
+            let answer = self.exchange(method, &current, &mut options).await;
+            let asked = match answer {
+                Ok(payload) => match self.interim(method, &payload)? {
+                    Interim::None => return Ok(payload),
+                    Interim::Task => return self.follow_task(method, &payload, options).await,
+                    Interim::Questions(asked) => asked,
+                },
+                Err(Error::Server(error)) if error.meaning == Meaning::UrlElicitationRequired => {
+                    self.visit_addresses(error).await?;
+                    continue;
+                }
+                Err(error) => return Err(error),
+            };
+            if asked.input_requests.is_empty() {
+                tokio::time::sleep(REPEAT_PAUSE * u32::try_from(round).unwrap_or(u32::MAX)).await;
+            }
+            let answers = self.answer_all(method, &asked).await?;
+            current = retry_params(&params, &answers, asked.request_state.as_ref())
+                .map_err(|error| Error::Input(format!("{method}: {error}")))?;
+        }
+        Err(Error::Protocol {
+            method: method.to_owned(),
+            problem: format!("the server asked back {limit} times without answering"),
+        })
+    }
+
+    /// Sorts a modern result by its kind; a kind nobody declared makes it invalid (C-BASE-12).
+    fn interim(&self, method: &str, payload: &Payload) -> Result<Interim, Error> {
+        if self.link().revision().map(Revision::era) != Some(Era::Modern) {
+            return Ok(Interim::None);
+        }
+        let may_ask = matches!(
+            method,
+            CallTool::NAME | GetPrompt::NAME | ReadResource::NAME
+        );
+        match ResultKind::of(payload) {
+            ResultKind::Complete => Ok(Interim::None),
+            ResultKind::InputRequired if may_ask => payload
+                .decode()
+                .map(Interim::Questions)
+                .map_err(|error| self.undecodable(method, error.to_string())),
+            ResultKind::Task if method == CallTool::NAME && self.declares_tasks() => {
+                Ok(Interim::Task)
+            }
+            kind => Err(self.undecodable(
+                method,
+                format!("a result of the kind {kind:?} is not allowed here"),
+            )),
+        }
+    }
+
+    /// Answers every question, under its own key (C-MRTR-12). A question that is refused, other
+    /// than an elicitation, ends the call (C-MRTR-17).
+    pub(crate) async fn answer_all(
+        &self,
+        method: &str,
+        asked: &InputRequired,
+    ) -> Result<InputResponses, Error> {
+        let mut answers = InputResponses::new();
+        for (key, request) in &asked.input_requests {
+            let answer = match read_question(request) {
+                Ok(question) => self.link().desk.ask(question).await,
+                Err(error) => Err(error),
+            };
+            let answer = answer.map_err(|error| Error::Refused {
+                method: method.to_owned(),
+                reason: format!("{} was not answered: {}", request.method, error.message),
+            })?;
+            answers.insert(key.clone(), answer);
+        }
+        Ok(answers)
+    }
+
+    /// The user has to visit addresses before the request can succeed (2025-11-25).
+    async fn visit_addresses(&self, error: ServerError) -> Result<(), Error> {
+        let asked = error
+            .data
+            .as_ref()
+            .and_then(|data| data.decode::<UrlElicitationRequiredData>().ok());
+        let Some(asked) = asked.filter(|asked| !asked.elicitations.is_empty()) else {
+            return Err(Error::Server(error));
+        };
+        for elicitation in asked.elicitations {
+            let answer = self
+                .link()
+                .desk
+                .ask(Question::Elicit(Box::new(elicitation)))
+                .await;
+            let accepted = answer.is_ok_and(|answer| {
+                let action = answer.to_value().ok();
+                action.is_some_and(|value| value["action"] == "accept")
+            });
+            if !accepted {
+                return Err(Error::Server(error));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What a result is besides the answer.
+enum Interim {
+    /// It is the answer.
+    None,
+    /// The server wants something first.
+    Questions(InputRequired),
+    /// The work goes on as a task.
+    Task,
+}

@@ -1,0 +1,339 @@
+//! Being told of changes: of one resource, of lists, in either era (eras.md 1.10).
+
+use std::collections::HashMap;
+use std::future::IntoFuture as _;
+use std::sync::{Mutex, PoisonError};
+
+use attache_protocol::{
+    Entries, Era, Json, Listen, ListenParams, Method as _, Paged, Subscribe, SubscribeParams,
+    SubscriptionFilter, Unsubscribe,
+};
+use tokio::sync::watch;
+
+use crate::client::Client;
+use crate::connection::{Exchange, Failure, ProgressWish};
+use crate::error::Error;
+use crate::events::{Event, Events};
+use crate::request::Request;
+
+/// Something that changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// The list of tools.
+    Tools,
+    /// The list of prompts.
+    Prompts,
+    /// The list of resources.
+    Resources,
+    /// A resource.
+    Resource {
+        /// Its URI.
+        uri: String,
+    },
+    /// Changes were missed: the reader was too slow. Fetch again what matters.
+    Missed,
+}
+
+/// A stream of changes. Dropping it ends the subscription.
+#[derive(Debug)]
+pub struct Watch {
+    events: Events,
+    granted: SubscriptionFilter,
+    hold: Hold,
+}
+
+/// What keeps the subscription up.
+#[derive(Debug)]
+enum Hold {
+    /// Legacy: the URIs subscribed to, and who counts them.
+    Subscribed(Subscriptions),
+    /// Modern: the open listen request.
+    Listening(Box<Exchange>),
+}
+
+/// URIs a legacy watch has subscribed to.
+#[derive(Debug)]
+struct Subscriptions {
+    client: Client,
+    uris: Vec<String>,
+}
+
+/// How many watches want each URI of a legacy server.
+#[derive(Debug, Default)]
+pub(crate) struct WatchCounts(Mutex<HashMap<String, usize>>);
+
+impl WatchCounts {
+    /// Counts one more; true if it is the first.
+    fn add(&self, uri: &str) -> bool {
+        let mut counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = counts.entry(uri.to_owned()).or_default();
+        *count += 1;
+        *count == 1
+    }
+
+    /// Counts one less; true if it was the last.
+    fn remove(&self, uri: &str) -> bool {
+        let mut counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        match counts.get_mut(uri) {
+            Some(1) => {
+                counts.remove(uri);
+                true
+            }
+            Some(count) => {
+                *count -= 1;
+                false
+            }
+            None => false,
+        }
+    }
+}
+
+impl Client {
+    /// Watches one resource.
+    pub async fn watch(&self, uri: impl Into<String>) -> Result<Watch, Error> {
+        self.watch_all(SubscriptionFilter {
+            resource_subscriptions: Some(vec![uri.into()]),
+            ..SubscriptionFilter::default()
+        })
+        .await
+    }
+
+    /// Watches everything the filter names. [`Watch::granted`] tells what the server agreed to.
+    pub async fn watch_all(&self, wanted: SubscriptionFilter) -> Result<Watch, Error> {
+        match self.revision().era() {
+            Era::Legacy => self.subscribe(wanted).await,
+            Era::Modern => self.listen(wanted).await,
+        }
+    }
+
+    async fn subscribe(&self, wanted: SubscriptionFilter) -> Result<Watch, Error> {
+        let uris = wanted.resource_subscriptions.clone().unwrap_or_default();
+        let resources = self.capabilities().resources.as_ref();
+        let can_subscribe = resources.is_some_and(|it| it.subscribe == Some(true));
+        if !uris.is_empty() && !can_subscribe {
+            return Err(Error::Unsupported {
+                method: Subscribe::NAME.to_owned(),
+                reason: "the server does not offer subscriptions to resources".to_owned(),
+            });
+        }
+        // From here on the events of this watch are kept, and what it holds is released if a
+        // later step fails.
+        let mut watch = Watch {
+            events: self.events(),
+            granted: wanted,
+            hold: Hold::Subscribed(Subscriptions {
+                client: self.clone(),
+                uris: Vec::new(),
+            }),
+        };
+        for uri in uris {
+            let first = self.watch_counts().add(&uri);
+            if let Hold::Subscribed(held) = &mut watch.hold {
+                held.uris.push(uri.clone());
+            }
+            if first {
+                Request::<Subscribe>::new(self, &SubscribeParams::new(uri)).await?;
+            }
+        }
+        Ok(watch)
+    }
+
+    async fn listen(&self, wanted: SubscriptionFilter) -> Result<Watch, Error> {
+        let params = Json::from_serialize(&ListenParams::new(wanted))
+            .map_err(|error| Error::Input(error.to_string()))?;
+        let mut events = self.events();
+        let request_meta = self.request_meta(&Default::default());
+        let explain = |failure| self.explain(failure, Listen::NAME, &params);
+        let mut exchange = self
+            .link()
+            .begin(Listen::NAME, &params, &request_meta, ProgressWish::None)
+            .await
+            .map_err(explain)?;
+        let patience = self.link().timeouts.request;
+        let acknowledged = acknowledgement(&mut events, exchange.id());
+        let granted = tokio::select! {
+            ended = exchange.answered() => match ended {
+                Ok(_) => Err(Failure::Protocol("it ended before it began".to_owned())),
+                Err(failure) => Err(failure),
+            },
+            filter = tokio::time::timeout(patience, acknowledged) => match filter {
+                Ok(Some(filter)) => Ok(filter),
+                Ok(None) => Err(Failure::Protocol("no acknowledgement came".to_owned())),
+                Err(_) => Err(Failure::TimedOut(patience)),
+            },
+        };
+        Ok(Watch {
+            events,
+            granted: granted.map_err(explain)?,
+            hold: Hold::Listening(Box::new(exchange)),
+        })
+    }
+
+    /// Follows a list: each time it has changed, the whole list again. Changes that come while it
+    /// is being fetched cost one more fetch, however many they are (fault 50).
+    pub async fn follow<M: Followed>(&self) -> Result<Follow<M>, Error> {
+        let mut changes = M::changes(self);
+        changes.mark_unchanged();
+        let watch = match self.revision().era() {
+            Era::Legacy => None,
+            Era::Modern => Some(self.listen(M::filter()).await?),
+        };
+        Ok(Follow {
+            client: self.clone(),
+            changes,
+            _watch: watch,
+            method: std::marker::PhantomData,
+        })
+    }
+}
+
+/// Waits for the server's word about what it will report (S-SUBM-03).
+async fn acknowledgement(events: &mut Events, id: u64) -> Option<SubscriptionFilter> {
+    loop {
+        match &*events.next().await? {
+            Event::Acknowledged {
+                filter,
+                subscription,
+            } if *subscription == Some(id) => return Some(filter.clone()),
+            _ => {}
+        }
+    }
+}
+
+impl Watch {
+    /// What the server agreed to report (C-SUBM-05).
+    pub fn granted(&self) -> &SubscriptionFilter {
+        &self.granted
+    }
+
+    /// The next change; `None` when the subscription or the connection has ended.
+    pub async fn next(&mut self) -> Option<Change> {
+        loop {
+            let event = match &mut self.hold {
+                Hold::Subscribed(_) => self.events.next().await?,
+                Hold::Listening(exchange) => tokio::select! {
+                    biased;
+                    event = self.events.next() => event?,
+                    _ = exchange.answered() => return None,
+                },
+            };
+            if let Some(change) = self.change(&event) {
+                return Some(change);
+            }
+        }
+    }
+
+    fn change(&self, event: &Event) -> Option<Change> {
+        if matches!(event, Event::Missed(_)) {
+            return Some(Change::Missed);
+        }
+        match &self.hold {
+            // Several subscriptions are told apart by id (C-SUBM-09).
+            Hold::Listening(exchange) => {
+                if event.subscription() != Some(exchange.id()) {
+                    return None;
+                }
+            }
+            Hold::Subscribed(_) => {
+                if !self.wants(event) {
+                    return None;
+                }
+            }
+        }
+        match event {
+            Event::ToolsChanged { .. } => Some(Change::Tools),
+            Event::PromptsChanged { .. } => Some(Change::Prompts),
+            Event::ResourcesChanged { .. } => Some(Change::Resources),
+            Event::ResourceUpdated { uri, .. } => Some(Change::Resource { uri: uri.clone() }),
+            _ => None,
+        }
+    }
+
+    /// Legacy servers tell everybody everything; the filter is applied here.
+    fn wants(&self, event: &Event) -> bool {
+        match event {
+            Event::ToolsChanged { .. } => self.granted.tools_list_changed,
+            Event::PromptsChanged { .. } => self.granted.prompts_list_changed,
+            Event::ResourcesChanged { .. } => self.granted.resources_list_changed,
+            // An update may name a part of what was subscribed to.
+            Event::ResourceUpdated { uri, .. } => self
+                .granted
+                .resource_subscriptions
+                .iter()
+                .flatten()
+                .any(|subscribed| uri.starts_with(subscribed.as_str())),
+            _ => false,
+        }
+    }
+}
+
+impl Drop for Subscriptions {
+    fn drop(&mut self) {
+        for uri in self.uris.drain(..) {
+            if self.client.watch_counts().remove(&uri) {
+                let request = Request::<Unsubscribe>::new(&self.client, &SubscribeParams::new(uri));
+                // Off the dropper's path; a server that is gone needs no telling.
+                if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+                    runtime.spawn(request.into_future());
+                }
+            }
+        }
+    }
+}
+
+/// A list that can be followed.
+pub trait Followed: Paged + 'static {
+    /// The change counter of this list.
+    #[doc(hidden)]
+    fn changes(client: &Client) -> watch::Receiver<u64>;
+
+    /// The filter that asks a modern server for its changes.
+    #[doc(hidden)]
+    fn filter() -> SubscriptionFilter;
+}
+
+macro_rules! followed {
+    ($($method:ty: $counter:ident, $filter:ident;)*) => {
+        $(
+            impl Followed for $method {
+                fn changes(client: &Client) -> watch::Receiver<u64> {
+                    client.link().lists.$counter.subscribe()
+                }
+
+                fn filter() -> SubscriptionFilter {
+                    SubscriptionFilter { $filter: true, ..SubscriptionFilter::default() }
+                }
+            }
+        )*
+    };
+}
+
+followed! {
+    attache_protocol::ListTools: tools, tools_list_changed;
+    attache_protocol::ListPrompts: prompts, prompts_list_changed;
+    attache_protocol::ListResources: resources, resources_list_changed;
+}
+
+/// A list that is fetched again whenever it has changed.
+#[derive(Debug)]
+pub struct Follow<M> {
+    client: Client,
+    changes: watch::Receiver<u64>,
+    /// Keeps the modern subscription up.
+    _watch: Option<Watch>,
+    method: std::marker::PhantomData<fn() -> M>,
+}
+
+impl<M: Followed> Follow<M>
+where
+    M::Result: 'static,
+{
+    /// Waits for a change and fetches the list; `None` when the connection has ended.
+    pub async fn next(&mut self) -> Option<Result<Entries<M::Item>, Error>> {
+        tokio::select! {
+            changed = self.changes.changed() => changed.ok()?,
+            _ = self.client.closed() => return None,
+        }
+        Some(self.client.list::<M>().await)
+    }
+}

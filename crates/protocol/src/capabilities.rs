@@ -1,0 +1,172 @@
+//! What each side declares it can do.
+//!
+//! A capability is there when its key is there; what is inside it does not matter for that
+//! (seeds-vs-spec row 45).
+
+use serde_json::Value;
+
+use crate::record::record;
+use crate::{Era, Json, Revision};
+
+record! {
+    /// What a client can do.
+    #[derive(Default)]
+    pub struct ClientCapabilities {
+        /// It can name the folders a server may work in.
+        roots: Option<RootsCapability> = optional "roots",
+        /// It can ask a model.
+        sampling: Option<SamplingCapability> = optional "sampling",
+        /// It can ask its user (from 2025-06-18).
+        elicitation: Option<ElicitationCapability> = optional "elicitation",
+        /// It can run requests of the server as tasks (2025-11-25).
+        tasks: Option<Json> = optional "tasks",
+        /// Extensions by name, with their settings (from 2026-07-28).
+        extensions: Option<Json> = optional "extensions",
+        /// Anything outside the protocol.
+        experimental: Option<Json> = optional "experimental",
+    }
+}
+
+impl ClientCapabilities {
+    /// The part of these capabilities that `revision` knows, in its shape.
+    ///
+    /// Fields under `extra` are the embedder's own and stay.
+    pub fn for_revision(&self, revision: Revision) -> Self {
+        let features = revision.features();
+        let mut capabilities = self.clone();
+        if features.era == Era::Modern
+            && let Some(roots) = &mut capabilities.roots
+        {
+            roots.list_changed = None;
+        }
+        if !features.sampling_tools
+            && let Some(sampling) = &mut capabilities.sampling
+        {
+            sampling.tools = None;
+            sampling.context = None;
+        }
+        if !features.elicitation_modes {
+            // Without modes, `{}` promises forms.
+            capabilities.elicitation = capabilities
+                .elicitation
+                .filter(|elicitation| features.elicitation && elicitation.has_form())
+                .map(|elicitation| ElicitationCapability {
+                    form: None,
+                    url: None,
+                    ..elicitation
+                });
+        }
+        if !features.experimental_tasks {
+            capabilities.tasks = None;
+        }
+        if features.era == Era::Legacy {
+            capabilities.extensions = None;
+        }
+        capabilities
+    }
+}
+
+record! {
+    /// How a client offers roots.
+    #[derive(Default)]
+    pub struct RootsCapability {
+        /// It tells when they change (up to 2025-11-25).
+        list_changed: Option<bool> = optional "listChanged",
+    }
+}
+
+record! {
+    /// How a client offers a model.
+    #[derive(Default)]
+    pub struct SamplingCapability {
+        /// The model may use tools (from 2025-11-25).
+        tools: Option<Json> = optional "tools",
+        /// Context of servers can be included (from 2025-11-25).
+        context: Option<Json> = optional "context",
+    }
+}
+
+record! {
+    /// How a client asks its user.
+    #[derive(Default)]
+    pub struct ElicitationCapability {
+        /// By a form (from 2025-11-25).
+        form: Option<Json> = optional "form",
+        /// By sending the user to a page (from 2025-11-25).
+        url: Option<Json> = optional "url",
+    }
+}
+
+impl ElicitationCapability {
+    /// Whether forms can be asked: declared, or no mode declared at all (C-ELIC-01).
+    pub fn has_form(&self) -> bool {
+        self.form.is_some() || self.url.is_none()
+    }
+}
+
+record! {
+    /// What a server can do.
+    #[derive(Default)]
+    pub struct ServerCapabilities {
+        /// It has tools.
+        tools: Option<ListCapability> = optional "tools",
+        /// It has prompts.
+        prompts: Option<ListCapability> = optional "prompts",
+        /// It has resources.
+        resources: Option<ResourcesCapability> = optional "resources",
+        /// It sends log messages.
+        logging: Option<Json> = optional "logging",
+        /// It completes arguments (declared from 2025-03-26).
+        completions: Option<Json> = optional "completions",
+        /// It runs requests as tasks (2025-11-25).
+        tasks: Option<TasksCapability> = optional "tasks",
+        /// Extensions by name, with their settings (from 2026-07-28).
+        extensions: Option<Json> = optional "extensions",
+        /// Anything outside the protocol.
+        experimental: Option<Json> = optional "experimental",
+    }
+}
+
+record! {
+    /// A list that a server has.
+    #[derive(Default)]
+    pub struct ListCapability {
+        /// It tells when the list changes.
+        list_changed: Option<bool> = optional "listChanged",
+    }
+}
+
+record! {
+    /// How a server offers resources.
+    #[derive(Default)]
+    pub struct ResourcesCapability {
+        /// It tells when a single resource changes.
+        subscribe: Option<bool> = optional "subscribe",
+        /// It tells when the list changes.
+        list_changed: Option<bool> = optional "listChanged",
+    }
+}
+
+record! {
+    /// How a server runs tasks (2025-11-25, X-TSKX-01).
+    #[derive(Default)]
+    pub struct TasksCapability {
+        /// Tasks can be listed.
+        list: Option<Json> = optional "list",
+        /// Tasks can be cancelled.
+        cancel: Option<Json> = optional "cancel",
+        /// Which requests can be tasks.
+        requests: Option<Json> = optional "requests",
+    }
+}
+
+impl TasksCapability {
+    /// Whether `tools/call` can be a task (C-TSKX-02).
+    pub fn tool_calls(&self) -> bool {
+        let requests = self.requests.as_ref().and_then(|raw| raw.to_value().ok());
+        requests
+            .as_ref()
+            .and_then(|requests| requests.pointer("/tools/call"))
+            .is_some_and(|call| *call != Value::Null)
+    }
+}

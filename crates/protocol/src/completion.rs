@@ -1,0 +1,148 @@
+//! Completion: what an argument of a prompt or a template could be.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::method::methods;
+use crate::record::record;
+use crate::{Json, Revision};
+
+methods! {
+    /// Asks how an argument could go on.
+    Complete = "completion/complete" (CompleteParams) -> CompleteResult;
+}
+
+record! {
+    /// The params of `completion/complete`.
+    pub struct CompleteParams {
+        /// What the argument belongs to.
+        reference: CompletionReference = required "ref",
+        /// The argument, as far as it is typed.
+        argument: CompletionArgument = required "argument",
+        /// What is chosen already (from 2025-06-18, C-CMP-03).
+        context: Option<CompletionContext> = optional "context",
+    }
+}
+
+impl CompleteParams {
+    /// Completes the argument `name` from `value`.
+    pub fn new(
+        reference: CompletionReference,
+        name: impl Into<String>,
+        value: impl Into<String>,
+    ) -> Self {
+        Self {
+            reference,
+            argument: CompletionArgument {
+                name: name.into(),
+                value: value.into(),
+                extra: Default::default(),
+            },
+            context: None,
+            extra: Default::default(),
+        }
+    }
+
+    /// Adds the arguments that are chosen already.
+    pub fn with_chosen(mut self, arguments: BTreeMap<String, String>) -> Self {
+        self.context = Some(CompletionContext {
+            arguments,
+            extra: Default::default(),
+        });
+        self
+    }
+
+    /// The same with the fields that `revision` knows.
+    pub fn for_revision(mut self, revision: Revision) -> Self {
+        let features = revision.features();
+        if !features.completion_context {
+            self.context = None;
+        }
+        if !features.identity_title
+            && let CompletionReference::Prompt { title, .. } = &mut self.reference
+        {
+            *title = None;
+        }
+        self
+    }
+}
+
+/// What a completed argument belongs to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "type")]
+pub enum CompletionReference {
+    /// A prompt.
+    #[serde(rename = "ref/prompt")]
+    Prompt {
+        /// Its name.
+        name: String,
+        /// Its name for people (from 2025-06-18).
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        title: Option<String>,
+    },
+    /// A resource template (C-TPL-03).
+    #[serde(rename = "ref/resource")]
+    Resource {
+        /// The template.
+        uri: String,
+    },
+}
+
+impl CompletionReference {
+    /// The prompt of that name.
+    pub fn prompt(name: impl Into<String>) -> Self {
+        Self::Prompt {
+            name: name.into(),
+            title: None,
+        }
+    }
+
+    /// The resource template.
+    pub fn resource(uri: impl Into<String>) -> Self {
+        Self::Resource { uri: uri.into() }
+    }
+}
+
+record! {
+    /// An argument as far as it is typed.
+    pub struct CompletionArgument {
+        /// Its name.
+        name: String = required "name",
+        /// What is typed so far.
+        value: String = required "value",
+    }
+}
+
+record! {
+    /// What is chosen already.
+    #[derive(Default)]
+    pub struct CompletionContext {
+        /// The other arguments.
+        arguments: BTreeMap<String, String> = default "arguments",
+    }
+}
+
+record! {
+    /// How an argument could go on.
+    #[derive(Default)]
+    pub struct CompleteResult {
+        /// The values found.
+        completion: Completion = required "completion",
+        /// Metadata.
+        meta: Option<Json> = optional "_meta",
+    }
+}
+
+record! {
+    /// Values for an argument (S-CMP-02).
+    #[derive(Default)]
+    pub struct Completion {
+        /// The values, best first.
+        values: Vec<String> = required "values",
+        /// How many there are in all.
+        total: Option<u64> = optional "total",
+        /// There are more than these.
+        has_more: Option<bool> = optional "hasMore",
+    }
+}

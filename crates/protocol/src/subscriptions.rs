@@ -1,0 +1,80 @@
+//! Subscriptions of the modern era: one long request that opts in to notifications.
+
+use crate::method::{methods, notifications};
+use crate::peek::peek;
+use crate::record::record;
+use crate::{Json, RequestId, meta};
+
+methods! {
+    /// Asks for notifications for as long as the request is open.
+    Listen = "subscriptions/listen" (ListenParams) -> ListenResult;
+}
+
+notifications! {
+    /// The server has begun to listen, first of all messages of a subscription (S-SUBM-03).
+    Acknowledged = "notifications/subscriptions/acknowledged" (AcknowledgedParams);
+}
+
+record! {
+    /// Which notifications are wanted, or granted.
+    #[derive(Default)]
+    pub struct SubscriptionFilter {
+        /// Changes of the list of tools.
+        tools_list_changed: bool = default "toolsListChanged",
+        /// Changes of the list of prompts.
+        prompts_list_changed: bool = default "promptsListChanged",
+        /// Changes of the list of resources.
+        resources_list_changed: bool = default "resourcesListChanged",
+        /// Changes of these resources.
+        resource_subscriptions: Option<Vec<String>> = optional "resourceSubscriptions",
+        /// Changes of these tasks (tasks extension, S-TSKE-16).
+        task_ids: Option<Vec<String>> = optional "taskIds",
+    }
+}
+
+record! {
+    /// The params of `subscriptions/listen`.
+    #[derive(Default)]
+    pub struct ListenParams {
+        /// What is wanted.
+        notifications: SubscriptionFilter = required "notifications",
+    }
+}
+
+impl ListenParams {
+    /// Wants what the filter names.
+    pub fn new(notifications: SubscriptionFilter) -> Self {
+        Self {
+            notifications,
+            extra: Default::default(),
+        }
+    }
+}
+
+record! {
+    /// The orderly end of a subscription (S-SUBM-07).
+    #[derive(Default)]
+    pub struct ListenResult {
+        /// Metadata, with the id of the subscription.
+        meta: Option<Json> = optional "_meta",
+    }
+}
+
+record! {
+    /// What of a subscription is granted (C-SUBM-05).
+    #[derive(Default)]
+    pub struct AcknowledgedParams {
+        /// The granted part.
+        notifications: SubscriptionFilter = always "notifications",
+        /// Metadata, with the id of the subscription.
+        meta: Option<Json> = optional "_meta",
+    }
+}
+
+/// The subscription that a notification or a listen result belongs to, read from its `_meta`
+/// without decoding the rest (C-STDIO-10). Takes a payload or its text.
+pub fn subscription_id(params: &(impl AsRef<[u8]> + ?Sized)) -> Option<RequestId> {
+    let meta = peek(params.as_ref(), "_meta")?;
+    let id = peek(meta.get().as_bytes(), meta::SUBSCRIPTION_ID)?;
+    serde_json::from_str(id.get()).ok()
+}
