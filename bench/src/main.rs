@@ -27,6 +27,8 @@ pub(crate) type Result<T> = std::result::Result<T, Box<dyn std::error::Error + S
 const ONE_SHOT: &str = "one-shot";
 
 fn main() -> ExitCode {
+    // This client is measured as it is meant to run, with its guardian.
+    attache::process::guardian::enable();
     match start() {
         Ok(()) => ExitCode::SUCCESS,
         Err(cause) => {

@@ -10,10 +10,11 @@ use futures::future::join_all;
 use tokio::runtime::Runtime;
 
 use crate::Result;
+use crate::clients::attache::{AttacheRaw, AttacheTyped};
 use crate::clients::blocking::Blocking;
 use crate::clients::raw_pipe::RawPipe;
 use crate::clients::rmcp::Rmcp;
-use crate::clients::{AsyncConnection, BlockingConnection, ClientKind, attache};
+use crate::clients::{AsyncConnection, BlockingConnection, ClientKind};
 use crate::control::{Command, Reply};
 
 /// Fulfils commands from standard input until it ends.
@@ -22,7 +23,8 @@ pub(crate) fn run(kind: ClientKind) -> Result<()> {
         ClientKind::RawPipe => serve(OnThread::<RawPipe>::default()),
         ClientKind::Blocking => serve(OnThread::<Blocking>::default()),
         ClientKind::Rmcp => serve(OnRuntime::<Rmcp>::new()?),
-        ClientKind::AttacheRaw | ClientKind::AttacheTyped => serve(Absent(attache::ABSENT)),
+        ClientKind::AttacheRaw => serve(OnRuntime::<AttacheRaw>::new()?),
+        ClientKind::AttacheTyped => serve(OnRuntime::<AttacheTyped>::new()?),
         ClientKind::TypeScript | ClientKind::Python => {
             Err(format!("{} has a worker of its own", kind.name()).into())
         }
@@ -53,19 +55,6 @@ fn serve(mut subject: impl Subject) -> Result<()> {
         output.flush()?;
     }
     subject.close()
-}
-
-/// A client that this build does not have.
-struct Absent(&'static str);
-
-impl Subject for Absent {
-    fn perform(&mut self, _command: Command) -> Result<Vec<u64>> {
-        Err(self.0.into())
-    }
-
-    fn close(self) -> Result<()> {
-        Ok(())
-    }
 }
 
 /// Blocking connections on the worker's only thread.

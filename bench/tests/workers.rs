@@ -11,7 +11,13 @@ use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
-const WORKERS: [&str; 3] = ["raw pipe", "blocking", "rmcp"];
+const WORKERS: [&str; 5] = [
+    "raw pipe",
+    "blocking",
+    "rmcp",
+    "attache raw",
+    "attache typed",
+];
 
 fn replies(client: &str, commands: &[Value]) -> Vec<Value> {
     let mut worker = Command::new(env!("CARGO_BIN_EXE_attache-bench"))
@@ -68,8 +74,8 @@ fn every_command_gives_its_times() {
 #[test]
 fn a_wrong_answer_is_an_error() {
     let wrong = json!({"do": "list", "tools": 1001, "lists": 1});
-    // The raw pipe does not look at what it reads.
-    for client in ["blocking", "rmcp"] {
+    // What is raw is not looked at.
+    for client in ["blocking", "rmcp", "attache typed"] {
         let replies = replies(client, &[open(1000, 1), wrong.clone()]);
         let error = replies[1]["error"].as_str().unwrap_or_default();
         assert!(error.contains("1001"), "{client}: {error}");
