@@ -1,6 +1,7 @@
 //! This client, in its two manners: results as the server sent them, and
 //! results decoded into their types.
 
+use attache::process::Guardianship;
 use attache::protocol::{CallTool, ListTools};
 use attache::{Client, Request, Server, json};
 
@@ -17,7 +18,10 @@ pub(crate) struct AttacheRaw(Client);
 pub(crate) struct AttacheTyped(Client);
 
 async fn connect(server: &ServerCommand) -> Result<Client> {
-    let server = Server::stdio(&server.program, &server.arguments);
+    // The guardian is this executable, named because under valgrind
+    // /proc/self/exe would be valgrind.
+    let guardian = Guardianship::Helper(std::env::current_exe()?);
+    let server = Server::stdio(&server.program, &server.arguments).guardianship(guardian);
     Ok(server.connect().await?)
 }
 
