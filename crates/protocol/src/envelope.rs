@@ -99,6 +99,9 @@ pub fn parse_line(line: &[u8]) -> Line<'_> {
         Ok(text) => text,
         Err(error) => return unreadable(line, None, format!("not UTF-8: {error}")),
     };
+    if let Some(message) = plain_result(text) {
+        return Line::Message(message);
+    }
     if text.trim_ascii_start().starts_with('[') {
         return match serde_json::from_str::<Vec<&RawValue>>(text) {
             Ok(items) if items.is_empty() => Line::Stray("an empty batch".to_owned()),
@@ -108,6 +111,36 @@ pub fn parse_line(line: &[u8]) -> Line<'_> {
     }
     parse_message(text)
 }
+
+/// A short way for successful answers in the two orders nearly every server writes them in. What is
+/// left between the fixed parts is parsed as one value, so nothing else can hide in the line.
+fn plain_result(text: &str) -> Option<Message<'_>> {
+    let (id, result) = match text.strip_prefix(r#"{"jsonrpc":"2.0","id":"#) {
+        Some(rest) => {
+            let (id, result) = rest.split_once(',')?;
+            let result = result.strip_prefix(r#""result":"#)?;
+            (id, result.strip_suffix('}')?)
+        }
+        None => {
+            let rest = text.strip_prefix(r#"{"result":"#)?;
+            let at = rest.len().checked_sub(LONGEST_TAIL).unwrap_or_default();
+            let tail = memchr::memmem::rfind(&rest.as_bytes()[at..], TAIL.as_bytes())? + at;
+            (rest[tail + TAIL.len()..].strip_suffix('}')?, &rest[..tail])
+        }
+    };
+    if !result.starts_with('{') || id.starts_with('0') || !id.bytes().all(|it| it.is_ascii_digit())
+    {
+        return None;
+    }
+    Some(Message::Response {
+        id: Some(id.parse::<u64>().ok()?.into()),
+        outcome: Outcome::Result(serde_json::from_str(result).ok()?),
+    })
+}
+
+/// How an answer ends that begins with its result; an id of ours has at most twenty digits.
+const TAIL: &str = r#","jsonrpc":"2.0","id":"#;
+const LONGEST_TAIL: usize = TAIL.len() + 21;
 
 /// Sorts one message, be it a line or an item of a batch.
 pub fn parse_message(text: &str) -> Line<'_> {

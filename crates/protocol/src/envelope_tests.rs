@@ -208,3 +208,43 @@ fn ids_that_are_no_ids() {
         "result - {}",
     );
 }
+
+#[test]
+fn the_short_way_for_answers_is_no_way_around_the_checks() {
+    for (line, expected) in [
+        (
+            r#"{"jsonrpc":"2.0","id":7,"result":{"a":[1]}}"#,
+            r#"result 7 {"a":[1]}"#,
+        ),
+        (
+            r#"{"result":{"a":[1]},"jsonrpc":"2.0","id":7}"#,
+            r#"result 7 {"a":[1]}"#,
+        ),
+        (r#"{"jsonrpc":"2.0","id":007,"result":{}}"#, "stray"),
+        (r#"{"jsonrpc":"2.0","id":,"result":{}}"#, "stray"),
+        (
+            r#"{"jsonrpc":"2.0","id":7,"result":{},"result":{"evil":1}}"#,
+            "malformed 7: the member \"result\" appears twice",
+        ),
+        (
+            r#"{"result":{},"result":{"evil":1},"jsonrpc":"2.0","id":7}"#,
+            "malformed 7: the member \"result\" appears twice",
+        ),
+        (
+            r#"{"result":{},"jsonrpc":"2.0","id":6,"jsonrpc":"2.0","id":7}"#,
+            "malformed 6: the member",
+        ),
+        (
+            r#"{"result":{"a":1},"error":{},"jsonrpc":"2.0","id":7}"#,
+            "malformed 7",
+        ),
+        (
+            r#"{"result":{"t":",\"jsonrpc\":\"2.0\",\"id\":9}"},"jsonrpc":"2.0","id":7}"#,
+            "result 7 ",
+        ),
+        (r#"{"jsonrpc":"2.0","id":7,"result":{}}}"#, "malformed 7"),
+        (r#"{"jsonrpc":"2.0","id":7,"result":{"a":1}"#, "malformed 7"),
+    ] {
+        check(line, expected);
+    }
+}

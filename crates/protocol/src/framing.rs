@@ -14,6 +14,8 @@ pub const DEFAULT_MAX_FRAME: usize = 16 * 1024 * 1024;
 const SMALLEST_READ: usize = 4 * 1024;
 /// A connection that fills its buffer reads up to this much at once.
 const LARGEST_READ: usize = 256 * 1024;
+/// So many small reads in a row make a connection count as quiet again.
+const QUIET_AFTER: u32 = 32;
 
 /// Cuts a byte stream into lines of bounded length.
 #[derive(Debug)]
@@ -23,6 +25,8 @@ pub struct LineFramer {
     searched: usize,
     max_frame: usize,
     read_size: usize,
+    /// How many reads in a row would have fitted the smallest buffer.
+    small_reads: u32,
     /// The buffer has outgrown the needs of a quiet connection.
     grown: bool,
     at_start: bool,
@@ -55,6 +59,7 @@ impl LineFramer {
             searched: 0,
             max_frame,
             read_size: SMALLEST_READ,
+            small_reads: 0,
             grown: false,
             at_start: true,
         }
@@ -79,10 +84,16 @@ impl LineFramer {
 
     /// Tells how much the last read brought, to fit the next one to the traffic.
     pub fn note_read(&mut self, length: usize) {
+        self.small_reads = if length < SMALLEST_READ {
+            self.small_reads + 1
+        } else {
+            0
+        };
         if length >= self.read_size {
             self.read_size = (self.read_size * 4).min(LARGEST_READ);
-        } else if length < SMALLEST_READ {
-            self.read_size = (self.read_size / 2).max(SMALLEST_READ);
+        } else if self.small_reads >= QUIET_AFTER {
+            self.small_reads = 0;
+            self.read_size = SMALLEST_READ;
         }
     }
 
@@ -197,7 +208,7 @@ mod tests {
             assert_eq!(framer.next_line(), Ok(None));
         }
         assert_eq!(framer.read_size, LARGEST_READ);
-        for _ in 0..10 {
+        for _ in 0..QUIET_AFTER {
             framer.buffer_for_read();
             framer.push(b"{}\n");
             framer.note_read(3);

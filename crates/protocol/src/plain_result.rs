@@ -16,10 +16,14 @@ pub(crate) fn read(json: &[u8]) -> Option<CallToolResult> {
     let mut result = CallToolResult::default();
     let mut seen = [false; 2];
     reader.object(|reader, member| match member {
-        "content" if !std::mem::replace(&mut seen[0], true) => reader.array(|reader| {
-            result.content.push(reader.text_block()?);
-            Some(())
-        }),
+        "content" if !std::mem::replace(&mut seen[0], true) => {
+            // One block is the rule; room for more is made when they come.
+            result.content.reserve_exact(1);
+            reader.array(|reader| {
+                result.content.push(reader.text_block()?);
+                Some(())
+            })
+        }
         "isError" if !std::mem::replace(&mut seen[1], true) => {
             if reader.literal("false").is_some() {
                 result.extra.spell_out("isError");

@@ -91,17 +91,17 @@ impl Link {
         let not_sent = || Failure::NotSent(self.end_reason().unwrap_or(CloseReason::ClosedHere));
         let (sender, answer) = oneshot::channel();
         let mut calls = self.calls();
-        let urgency = if calls.is_empty() {
-            Urgency::Inline
-        } else {
-            Urgency::Batched
-        };
         let waiter = Waiter {
             answer: sender,
             frame_end: u64::MAX,
             progress,
         };
         calls.begin(id, waiter).map_err(|_| not_sent())?;
+        let urgency = if calls.come_alone() {
+            Urgency::Inline
+        } else {
+            Urgency::Batched
+        };
         match self.writer.send(line, urgency) {
             Ok(end) => {
                 if let Some(waiter) = calls.get_mut(id) {
