@@ -97,7 +97,12 @@ impl fmt::Display for ErrorObject {
 pub fn parse_line(line: &[u8]) -> Line<'_> {
     let text = match std::str::from_utf8(line) {
         Ok(text) => text,
-        Err(error) => return unreadable(line, None, format!("not UTF-8: {error}")),
+        Err(error) => {
+            // What stands before the defect is text, and mostly holds the id (fault 19).
+            let readable = std::str::from_utf8(&line[..error.valid_up_to()]).unwrap_or_default();
+            let id = Envelope::id_in(readable);
+            return unreadable(line, id, format!("not UTF-8: {error}"));
+        }
     };
     if text.trim_ascii_start().starts_with('[') {
         return match serde_json::from_str::<Vec<&RawValue>>(text) {
@@ -170,6 +175,14 @@ impl Id {
 }
 
 impl<'a> Envelope<'a> {
+    /// The id in a text that may break off anywhere behind it.
+    fn id_in(text: &'a str) -> Option<RequestId> {
+        let mut envelope = Self::default();
+        // The text is known to be broken; what could be read of it is kept.
+        let _ = envelope.read(&mut serde_json::Deserializer::from_str(text));
+        envelope.id.and_then(Id::known)
+    }
+
     /// Fills the members one by one, so that those before a syntax error are known.
     fn read(
         &mut self,
@@ -183,7 +196,8 @@ impl<'a> Envelope<'a> {
         if self.method.is_some() && !is_answer {
             return self.sort_call();
         }
-        if self.version.is_none() && !is_answer {
+        // A log may well say "error" or "result"; without an id there is nobody to tell (fault 18).
+        if self.version.is_none() && !(is_answer && self.id.is_some()) {
             return Line::Stray("a JSON object that is no JSON-RPC message".to_owned());
         }
         if self.id.is_none() && !is_answer {

@@ -80,6 +80,11 @@ fn fault_18_logs_and_banners_are_stray() {
         r#"{"level":"info","message":"ready"}"#,
         "stray: a JSON object",
     );
+    check(
+        r#"{"level":"error","error":"connection refused"}"#,
+        "stray: a JSON object",
+    );
+    check(r#"{"result":"ok","took":3}"#, "stray: a JSON object");
     check("42", "stray:");
     check("\"text\"", "stray:");
 }
@@ -144,6 +149,8 @@ fn fault_43_unparsable_answers_still_end_their_call() {
 #[test]
 fn fault_19_invalid_utf8_ends_the_call_it_answers() {
     let line = b"{\"jsonrpc\":\"2.0\",\"result\":{\"t\":\"\xff\xfe\"},\"id\":9}";
+    assert!(sorted(line).starts_with("malformed 9: not UTF-8"));
+    let line = b"{\"jsonrpc\":\"2.0\",\"id\":9,\"result\":{\"t\":\"\xff\xfe\"}}";
     assert!(sorted(line).starts_with("malformed 9: not UTF-8"));
     assert!(sorted(b"\xff\xfe log").starts_with("stray: not UTF-8"));
 }
