@@ -122,7 +122,7 @@ pub fn parse_message(text: &str) -> Line<'_> {
         Ok(()) => envelope.sort(text),
         Err(error) => {
             let id = envelope.id.and_then(Id::known);
-            unreadable(text.as_bytes(), id, error.to_string())
+            unreadable(text.as_bytes(), id, shortened(error))
         }
     }
 }
@@ -257,7 +257,8 @@ impl<'a> Envelope<'a> {
             (None, Some(error)) => match serde_json::from_str(error.get()) {
                 Ok(error) => Outcome::Error(error),
                 Err(reason) => Outcome::Malformed(format!(
-                    "the error is malformed ({reason}): {}",
+                    "the error is malformed ({}): {}",
+                    shortened(reason),
                     shortened(error.get())
                 )),
             },
@@ -314,12 +315,40 @@ fn read_id(raw: &RawValue) -> Id {
     serde_json::from_str(raw.get()).map_or(Id::Null, Id::Known)
 }
 
-/// The first characters of a foreign text, enough to recognise it in an error.
-pub fn shortened(text: &str) -> Cow<'_, str> {
-    const MOST: usize = 200;
-    match text.char_indices().nth(MOST) {
-        None => Cow::Borrowed(text),
-        Some((end, _)) => Cow::Owned(format!("{}…", &text[..end])),
+/// The first characters of a foreign text, or of a reason that quotes one, enough to recognise it
+/// in an error. No more of it than that is ever held, since it may be as long as a frame.
+pub fn shortened(text: impl fmt::Display) -> String {
+    use fmt::Write as _;
+    let mut kept = Shortened {
+        text: String::new(),
+        room: 200,
+    };
+    // Failing is how writing stops when there is no room left.
+    let _ = write!(kept, "{text}");
+    kept.text
+}
+
+/// Takes what is written until its room is used up.
+struct Shortened {
+    text: String,
+    /// Characters that still fit.
+    room: usize,
+}
+
+impl fmt::Write for Shortened {
+    fn write_str(&mut self, piece: &str) -> fmt::Result {
+        match piece.char_indices().nth(self.room) {
+            None => {
+                self.text.push_str(piece);
+                self.room -= piece.chars().count();
+                Ok(())
+            }
+            Some((end, _)) => {
+                self.text.push_str(&piece[..end]);
+                self.text.push('…');
+                Err(fmt::Error)
+            }
+        }
     }
 }
 

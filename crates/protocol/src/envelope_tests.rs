@@ -215,3 +215,27 @@ fn ids_that_are_no_ids() {
         "result - {}",
     );
 }
+
+#[test]
+fn foreign_text_is_shortened_to_the_limit_exactly() {
+    let text = "ä".repeat(200);
+    assert_eq!(shortened(&text), text);
+    assert_eq!(shortened(format_args!("{text}x")), format!("{text}…"));
+    assert_eq!(
+        shortened(format_args!("{}{text}", "y")).chars().count(),
+        201
+    );
+}
+
+#[test]
+fn fault_43_reasons_do_not_quote_whole_frames() {
+    let long = "x".repeat(10_000);
+    for line in [
+        format!("\"{long}\""),
+        format!(r#"{{"jsonrpc":"2.0","id":5,"error":"{long}"}}"#),
+        format!(r#"{{"jsonrpc":"{long}","id":5,"result":{{}}}}"#),
+        format!(r#"{{"jsonrpc":"2.0","id":5,"{long}":{{}}}}"#),
+    ] {
+        assert!(sorted(line.as_bytes()).len() < 1000);
+    }
+}

@@ -177,7 +177,8 @@ impl Link {
     fn asked(self: &Arc<Self>, id: RequestId, method: Cow<'_, str>, params: Option<&RawValue>) {
         if self.era() == Some(Era::Modern) {
             self.violation(format!(
-                "the server sent a request ({method}), which revision {} forbids",
+                "the server sent a request ({}), which revision {} forbids",
+                shortened(&method),
                 self.revision().map_or("", Revision::as_str)
             ));
         } else {
@@ -192,7 +193,7 @@ impl Link {
     fn stray(&self, line: &str, reason: String) {
         Counters::count(&self.counters.stray_lines);
         self.events.emit(Event::Stray {
-            line: shortened(line).into_owned(),
+            line: shortened(line),
             reason,
         });
     }
