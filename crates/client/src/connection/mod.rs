@@ -214,7 +214,8 @@ impl Link {
     pub(crate) fn close(&self, reason: CloseReason) {
         let ended = {
             let mut calls = self.calls();
-            let written = self.writer.written();
+            // What the writer task writes up to the closing counts as written: a call that may
+            // have been seen must not be called safe to repeat (invariant 12).
             self.writer.close();
             calls.close(|waiter| {
                 if waiter.frame_end <= written {
