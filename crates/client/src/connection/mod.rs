@@ -138,7 +138,7 @@ pub struct Statistics {
     pub violations: u64,
     /// Messages received.
     pub messages_in: u64,
-    /// Events that slow readers lost.
+    /// Events that were dropped before every reader had read them.
     pub missed_events: u64,
 }
 
