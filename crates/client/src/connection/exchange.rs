@@ -8,12 +8,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use attache_protocol::frame::{self, MetaFields};
-use attache_protocol::{Ending, Initialize, Json, Method as _, Payload, ProgressParams, meta};
+use attache_protocol::{
+    Ending, Initialize, Json, Listen, Method as _, Payload, ProgressParams, meta,
+};
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use super::writer::Urgency;
-use super::{Answer, Failure, Link, ProgressQueue, Waiter};
+use super::{Answer, CallKind, Failure, Link, ProgressQueue, Waiter};
 use crate::error::CloseReason;
 
 /// How long one exchange may take.
@@ -70,7 +72,11 @@ impl Link {
         let parts = [session_meta, &progress_meta, extra_meta];
         let line = frame::request(id, method, params, &parts, self.quirks.empty_params)
             .map_err(Failure::unwritable)?;
-        let answer = self.issue(id, line, progress.clone())?;
+        let kind = match method {
+            Listen::NAME => CallKind::Subscription,
+            _ => CallKind::Ordinary,
+        };
+        let answer = self.issue(id, line, kind, progress.clone())?;
         Ok(Exchange {
             link: self.clone(),
             id,
@@ -87,6 +93,7 @@ impl Link {
         &self,
         id: u64,
         line: Vec<u8>,
+        kind: CallKind,
         progress: Option<Arc<ProgressQueue>>,
     ) -> Result<oneshot::Receiver<Answer>, Failure> {
         let not_sent = || Failure::NotSent(self.end_reason().unwrap_or(CloseReason::ClosedHere));
@@ -100,6 +107,7 @@ impl Link {
         let waiter = Waiter {
             answer: sender,
             frame_end: u64::MAX,
+            kind,
             progress,
         };
         calls.begin(id, waiter).map_err(|_| not_sent())?;
