@@ -109,11 +109,10 @@ impl Client {
         &self,
         method: &str,
         created: &Payload,
-        options: Options,
+        maximum: Duration,
     ) -> Result<Payload, Error> {
         let task: ExtTask = self.read_task(created)?;
         let handle = self.task(task.task_id);
-        let maximum = options.maximum_or(self.link().timeouts.maximum);
         let followed = Following {
             handle: &handle,
             done: false,

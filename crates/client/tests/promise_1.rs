@@ -4,6 +4,12 @@
 //! against a server that is killed at random moments. What the client says of each call is held
 //! against the server's own synced log of effects.
 
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "everything here is a test"
+)]
+
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

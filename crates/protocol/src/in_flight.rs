@@ -6,6 +6,7 @@
 
 use std::collections::HashMap;
 use std::fmt;
+use std::hash::{BuildHasherDefault, Hasher};
 
 /// The ways a call can end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -98,16 +99,37 @@ pub struct Closed;
 #[derive(Debug)]
 pub struct InFlight<W> {
     last_id: u64,
-    open: HashMap<u64, W>,
+    open: HashMap<u64, W, BuildHasherDefault<CounterHasher>>,
     tally: Tally,
     closed: bool,
+}
+
+/// Hashes ids that this table counts out itself, so no peer can choose them to collide.
+#[derive(Debug, Default)]
+struct CounterHasher(u64);
+
+impl Hasher for CounterHasher {
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.write_u64(self.0 ^ u64::from(*byte));
+        }
+    }
+
+    fn write_u64(&mut self, id: u64) {
+        // A multiplication by the golden ratio spreads neighbours over all bits.
+        self.0 = id.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
 }
 
 impl<W> Default for InFlight<W> {
     fn default() -> Self {
         Self {
             last_id: 0,
-            open: HashMap::new(),
+            open: HashMap::default(),
             tally: Tally::default(),
             closed: false,
         }

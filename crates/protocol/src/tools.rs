@@ -6,14 +6,30 @@ use std::fmt;
 use serde_json::Value;
 
 use crate::method::{methods, notifications, paged};
+use crate::plain_result;
 use crate::record::record;
-use crate::{Content, Entries, Json, NoParams, PageParams, TaskRequest};
+use crate::{Content, Entries, Json, Method, NoParams, PageParams, Payload, TaskRequest};
 
 methods! {
     /// Lists the tools of a server.
     ListTools = "tools/list" (PageParams) -> ToolPage;
-    /// Calls a tool.
-    CallTool = "tools/call" (CallToolParams) -> CallToolResult;
+}
+
+/// Calls a tool.
+#[derive(Clone, Copy, Debug)]
+pub struct CallTool;
+
+impl Method for CallTool {
+    const NAME: &'static str = "tools/call";
+    type Params = CallToolParams;
+    type Result = CallToolResult;
+
+    fn decode(payload: &Payload) -> Result<CallToolResult, serde_json::Error> {
+        match plain_result::read(payload.as_bytes()) {
+            Some(result) => Ok(result),
+            None => payload.decode(),
+        }
+    }
 }
 
 paged! {

@@ -50,14 +50,13 @@ pub(crate) struct Exchange {
 
 impl Link {
     /// Writes a request and begins to wait for its answer.
-    pub(crate) async fn begin(
+    pub(crate) fn begin(
         self: &Arc<Self>,
         method: &str,
         params: &Json,
         extra_meta: &MetaFields,
         wish: ProgressWish,
     ) -> Result<Exchange, Failure> {
-        self.writer.room().await;
         let id = self.calls().next_id();
         let mut progress_meta = MetaFields::default();
         let mut progress = None;
@@ -135,7 +134,7 @@ impl Exchange {
     /// Waits for the answer until the deadline; progress may put it off, up to the maximum
     /// (fault 47), and no time counts while the user is being asked something.
     pub(crate) async fn finish(
-        mut self,
+        &mut self,
         deadlines: Deadlines,
         mut on_progress: impl FnMut(ProgressParams),
     ) -> Result<Payload, Failure> {
@@ -156,7 +155,7 @@ impl Exchange {
                     deadline = (Instant::now() + deadlines.patience).min(hard);
                 }
                 () = tokio::time::sleep_until(deadline) => {
-                    let asked_for = self.link.desk.while_asking().await;
+                    let asked_for = Box::pin(self.link.desk.while_asking()).await;
                     if asked_for.is_zero() {
                         return self.time_out(begun.elapsed());
                     }
@@ -178,7 +177,7 @@ impl Exchange {
         received(answer)
     }
 
-    fn time_out(mut self, after: Duration) -> Result<Payload, Failure> {
+    fn time_out(&mut self, after: Duration) -> Result<Payload, Failure> {
         if self.give_up(Ending::TimedOut, "timed out") {
             Err(Failure::TimedOut(after))
         } else {

@@ -280,6 +280,16 @@ impl Link {
             .unwrap_or(CloseReason::ClosedHere)
     }
 
+    /// Whether a request can be written without piling up.
+    pub(crate) fn has_room(&self) -> bool {
+        self.writer.has_room()
+    }
+
+    /// Waits until there is room for a request.
+    pub(crate) async fn room(&self) {
+        self.writer.room().await;
+    }
+
     /// Waits until everything sent so far is written.
     pub(crate) async fn flushed(&self) {
         self.writer.flushed().await;

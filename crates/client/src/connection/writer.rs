@@ -164,6 +164,11 @@ impl Writer {
         self.send(frame, Urgency::Batched)
     }
 
+    /// Whether the queue has room for another frame.
+    pub(crate) fn has_room(&self) -> bool {
+        self.lock().waiting() < self.queue_limit
+    }
+
     /// Waits until the queue has room for another frame.
     pub(crate) async fn room(&self) {
         self.until(|state| state.waiting() < self.queue_limit).await;

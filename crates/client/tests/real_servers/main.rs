@@ -3,6 +3,8 @@
 //! `scripts/install-test-servers` puts them into an ignored folder; without it these tests fail
 //! and say so.
 
+#![expect(clippy::unwrap_used, reason = "everything here is a test")]
+
 mod every_server;
 mod everything;
 
