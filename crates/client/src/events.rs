@@ -4,7 +4,6 @@
 //! connection down (fault 49).
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use attache_protocol::{Json, LogMessageParams, SubscriptionFilter};
 use tokio::sync::broadcast;
@@ -88,7 +87,6 @@ impl Event {
 #[derive(Debug)]
 pub struct Events {
     receiver: broadcast::Receiver<Arc<Event>>,
-    dropped: Arc<AtomicU64>,
 }
 
 impl Events {
@@ -96,10 +94,7 @@ impl Events {
     pub async fn next(&mut self) -> Option<Arc<Event>> {
         match self.receiver.recv().await {
             Ok(event) => Some(event),
-            Err(broadcast::error::RecvError::Lagged(count)) => {
-                self.dropped.fetch_add(count, Ordering::Relaxed);
-                Some(Arc::new(Event::Missed(count)))
-            }
+            Err(broadcast::error::RecvError::Lagged(count)) => Some(Arc::new(Event::Missed(count))),
             Err(broadcast::error::RecvError::Closed) => None,
         }
     }
@@ -109,21 +104,18 @@ impl Events {
 #[derive(Debug)]
 pub(crate) struct EventSource {
     readers: Fanout<Arc<Event>>,
-    dropped: Arc<AtomicU64>,
 }
 
 impl EventSource {
     pub(crate) fn new(capacity: usize) -> Self {
         Self {
             readers: Fanout::new(capacity),
-            dropped: Arc::default(),
         }
     }
 
     pub(crate) fn subscribe(&self) -> Events {
         Events {
             receiver: self.readers.subscribe(),
-            dropped: self.dropped.clone(),
         }
     }
 
@@ -136,7 +128,7 @@ impl EventSource {
     }
 
     pub(crate) fn dropped(&self) -> u64 {
-        self.dropped.load(Ordering::Relaxed)
+        self.readers.dropped()
     }
 }
 
@@ -152,6 +144,7 @@ mod tests {
             source.emit(Event::Violation(count.to_string()));
         }
         source.close();
+        assert_eq!(source.dropped(), 10_000 - 1024);
         assert_eq!(*events.next().await.unwrap(), Event::Missed(10_000 - 1024));
         let mut received = 0;
         while events.next().await.is_some() {

@@ -2,6 +2,7 @@
 //!
 //! Made when the first reader comes, so that a connection nobody listens to pays nothing.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::broadcast;
@@ -10,6 +11,7 @@ use tokio::sync::broadcast;
 pub(crate) struct Fanout<T> {
     state: Mutex<State<T>>,
     capacity: usize,
+    dropped: AtomicU64,
 }
 
 #[derive(Debug)]
@@ -23,7 +25,9 @@ impl<T: Clone> Fanout<T> {
     pub(crate) fn new(capacity: usize) -> Self {
         Self {
             state: Mutex::new(State::Unheard),
-            capacity,
+            // What is underneath takes a power of two, and no less than one.
+            capacity: capacity.max(1).next_power_of_two(),
+            dropped: AtomicU64::new(0),
         }
     }
 
@@ -46,9 +50,19 @@ impl<T: Clone> Fanout<T> {
         if let State::Heard(sender) = &*self.lock()
             && sender.receiver_count() > 0
         {
+            // A full queue drops its oldest item, which somebody has not read yet. That counts
+            // now: a reader that never reads would never notice (fault 49).
+            if sender.len() == self.capacity {
+                self.dropped.fetch_add(1, Ordering::Relaxed);
+            }
             // Failing means that the last reader left in this instant.
             let _ = sender.send(item());
         }
+    }
+
+    /// How many items were dropped before every reader had read them.
+    pub(crate) fn dropped(&self) -> u64 {
+        self.dropped.load(Ordering::Relaxed)
     }
 
     /// Lets every reader come to an end.
@@ -58,5 +72,22 @@ impl<T: Clone> Fanout<T> {
 
     fn lock(&self) -> MutexGuard<'_, State<T>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn an_item_is_dropped_once_however_many_readers_are_slow() {
+        let fanout = Fanout::new(0);
+        let mut quick = fanout.subscribe();
+        let _slow = [fanout.subscribe(), fanout.subscribe()];
+        for item in 1..=3 {
+            fanout.send(|| item);
+            assert_eq!(quick.recv().await, Ok(item));
+        }
+        assert_eq!(fanout.dropped(), 2);
     }
 }

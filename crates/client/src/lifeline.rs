@@ -21,6 +21,9 @@ use crate::stderr::Stderr;
 const EXIT_STATUS_PATIENCE: Duration = Duration::from_millis(50);
 /// How long to wait for the rest of its stderr then; a grandchild may hold it open.
 const STDERR_PATIENCE: Duration = Duration::from_millis(20);
+/// How long the output of a server that has ended is still read; a grandchild may hold that open
+/// as well.
+const LEFT_OUTPUT_PATIENCE: Duration = Duration::from_millis(30);
 /// How long to wait at the most for a tree of processes that was killed.
 const KILL_PATIENCE: Duration = Duration::from_secs(5);
 /// How many last words of a server an error carries.
@@ -72,7 +75,11 @@ impl Lifeline {
         let reader = tokio::spawn({
             let fate = fate.clone();
             async move {
-                let end = fate.link.run_reader(read).await;
+                let end = tokio::select! {
+                    biased;
+                    end = fate.link.run_reader(read) => end,
+                    () = fate.outlived() => ReadEnd::EndOfStream,
+                };
                 fate.reading_ended(end).await;
             }
         });
@@ -192,6 +199,17 @@ impl Fate {
                 let reason = self.exit().await;
                 self.stop(reason.unwrap_or(CloseReason::WriteFailed(error)));
             }
+        }
+    }
+
+    /// Resolves when the server has ended and there was time to read what it had written.
+    async fn outlived(&self) {
+        match &self.process {
+            Some(process) => {
+                process.wait().await;
+                tokio::time::sleep(LEFT_OUTPUT_PATIENCE).await;
+            }
+            None => std::future::pending().await,
         }
     }
 

@@ -9,7 +9,7 @@ use attache_protocol::frame::MetaFields;
 use attache_protocol::{
     ClientCapabilities, Discover, DiscoverResult, Era, ErrorObject, Implementation, Initialize,
     InitializeParams, InitializeResult, Initialized, Json, Method, NoParams, Payload, Revision,
-    ServerCapabilities, UnsupportedVersionData, codes, meta,
+    ServerCapabilities, UnsupportedVersionData, codes, meta, shortened,
 };
 use tokio::time::Instant;
 
@@ -277,7 +277,9 @@ impl Negotiation<'_> {
         let problem = match answer {
             Ok(payload) => match payload.decode() {
                 Ok(result) => return Ok(Ok(result)),
-                Err(error) => ConnectError::Protocol(format!("initialize: {error}")),
+                Err(error) => {
+                    ConnectError::Protocol(shortened(format_args!("initialize: {error}")))
+                }
             },
             Err(Failure::Server(error)) => return Err(Refused(error)),
             Err(Failure::NotSent(reason) | Failure::OutcomeUnknown(reason)) => {

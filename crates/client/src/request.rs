@@ -9,6 +9,7 @@ use std::time::Duration;
 use attache_protocol::frame::MetaFields;
 use attache_protocol::{
     CallTool, ErrorObject, Extra, GetPrompt, Json, Method, Payload, ProgressParams, ReadResource,
+    shortened,
 };
 use serde::Serialize;
 
@@ -270,15 +271,16 @@ impl Client {
     /// Decodes a result as its method declares. What does not fit is the server's fault and ends
     /// this call only.
     pub(crate) fn decode<M: Method>(&self, payload: &Payload) -> Result<M::Result, Error> {
-        M::decode(payload).map_err(|error| self.undecodable(M::NAME, error.to_string()))
+        M::decode(payload).map_err(|error| self.undecodable(M::NAME, error))
     }
 
-    /// The error for a result that is not what it should be.
-    pub(crate) fn undecodable(&self, method: &str, problem: String) -> Error {
+    /// The error for a result that is not what it should be. The problem may quote the result,
+    /// so it is shortened.
+    pub(crate) fn undecodable(&self, method: &str, problem: impl fmt::Display) -> Error {
         self.link().reclassify_undecodable();
         Error::Protocol {
             method: method.to_owned(),
-            problem,
+            problem: shortened(problem),
         }
     }
 }

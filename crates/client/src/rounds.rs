@@ -99,13 +99,13 @@ impl Client {
             ResultKind::InputRequired if may_ask => payload
                 .decode()
                 .map(Step::Questions)
-                .map_err(|error| self.undecodable(method, error.to_string())),
+                .map_err(|error| self.undecodable(method, error)),
             ResultKind::Task if method == CallTool::NAME && self.declares_tasks() => {
                 Ok(Step::Task(payload))
             }
             kind => Err(self.undecodable(
                 method,
-                format!("a result of the kind {kind:?} is not allowed here"),
+                format_args!("a result of the kind {kind:?} is not allowed here"),
             )),
         }
     }

@@ -32,10 +32,11 @@ struct Shared {
 
 #[derive(Debug)]
 struct Tail {
-    lines: VecDeque<Arc<str>>,
-    bytes: usize,
+    /// Whole lines, each with its line end, so that many short ones cost no more than few long
+    /// ones (P4).
+    text: VecDeque<u8>,
     limit: usize,
-    /// Bytes that were read and are not in `lines` any more.
+    /// Bytes that were read and are not in `text` any more.
     dropped: u64,
 }
 
@@ -44,8 +45,7 @@ impl Stderr {
         Self {
             shared: Arc::new(Shared {
                 tail: Mutex::new(Tail {
-                    lines: VecDeque::new(),
-                    bytes: 0,
+                    text: VecDeque::new(),
                     limit,
                     dropped: 0,
                 }),
@@ -63,13 +63,12 @@ impl Stderr {
 
     /// At most `count` of the last lines, oldest first.
     pub fn tail_lines(&self, count: usize) -> Vec<String> {
-        let tail = self.lock();
-        let skipped = tail.lines.len().saturating_sub(count);
-        tail.lines
-            .iter()
-            .skip(skipped)
-            .map(|line| line.to_string())
-            .collect()
+        let text = Vec::from(self.lock().text.clone());
+        let text = String::from_utf8_lossy(&text);
+        let newest_first = text.split_terminator('\n').rev().take(count);
+        let mut lines: Vec<_> = newest_first.map(str::to_owned).collect();
+        lines.reverse();
+        lines
     }
 
     /// How many bytes were read and dropped from the tail again.
@@ -117,17 +116,16 @@ impl Stderr {
 
     fn push(&self, line: &[u8]) {
         let line = line.strip_suffix(b"\r").unwrap_or(line);
-        let line: Arc<str> = String::from_utf8_lossy(line).into();
-        self.shared.lines.send(|| line.clone());
+        let line = String::from_utf8_lossy(line);
+        self.shared.lines.send(|| line.as_ref().into());
         let mut tail = self.lock();
-        tail.bytes += line.len() + 1;
-        tail.lines.push_back(line);
-        while tail.bytes > tail.limit {
-            let Some(oldest) = tail.lines.pop_front() else {
-                break;
-            };
-            tail.bytes -= oldest.len() + 1;
-            tail.dropped += oldest.len() as u64 + 1;
+        tail.text.extend(line.as_bytes());
+        tail.text.push_back(b'\n');
+        while tail.text.len() > tail.limit {
+            let line_end = tail.text.iter().position(|byte| *byte == b'\n');
+            let oldest = line_end.map_or(tail.text.len(), |at| at + 1);
+            tail.text.drain(..oldest);
+            tail.dropped += oldest as u64;
         }
     }
 
@@ -172,6 +170,9 @@ mod tests {
         assert_eq!(stderr.tail(), ["5678", "9abc"]);
         assert_eq!(stderr.dropped_bytes(), 5);
         assert_eq!(stderr.tail_lines(1), ["9abc"]);
+        let stderr = drained(b"\n\na\n\n", 4).await;
+        assert_eq!(stderr.tail(), ["", "a", ""]);
+        assert_eq!(drained(b"longer than the tail\n", 4).await.tail(), [""; 0]);
     }
 
     #[tokio::test]

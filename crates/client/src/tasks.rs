@@ -123,7 +123,7 @@ impl Client {
     fn read_task<T: serde::de::DeserializeOwned>(&self, payload: &Payload) -> Result<T, Error> {
         payload
             .decode()
-            .map_err(|error| self.undecodable(CallTool::NAME, error.to_string()))
+            .map_err(|error| self.undecodable(CallTool::NAME, error))
     }
 
     pub(crate) fn declares_tasks(&self) -> bool {

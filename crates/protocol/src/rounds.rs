@@ -32,7 +32,7 @@ impl ResultKind {
             None | Some("null" | "\"complete\"") => Self::Complete,
             Some("\"input_required\"") => Self::InputRequired,
             Some("\"task\"") => Self::Task,
-            Some(other) => Self::Other(shortened(other).into_owned()),
+            Some(other) => Self::Other(shortened(other)),
         }
     }
 }

@@ -8,12 +8,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use attache_protocol::frame::{self, MetaFields};
-use attache_protocol::{Ending, Initialize, Json, Method as _, Payload, ProgressParams, meta};
+use attache_protocol::{
+    Ending, Initialize, Json, Listen, Method as _, Payload, ProgressParams, meta,
+};
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use super::writer::Urgency;
-use super::{Answer, Failure, Link, ProgressQueue, Waiter};
+use super::{Answer, CallKind, Failure, Link, ProgressQueue, Waiter};
 use crate::error::CloseReason;
 
 /// How long one exchange may take.
@@ -69,7 +71,11 @@ impl Link {
         let parts = [session_meta, &progress_meta, extra_meta];
         let line = frame::request(id, method, params, &parts, self.quirks.empty_params)
             .map_err(Failure::unwritable)?;
-        let answer = self.issue(id, line, progress.clone())?;
+        let kind = match method {
+            Listen::NAME => CallKind::Subscription,
+            _ => CallKind::Ordinary,
+        };
+        let answer = self.issue(id, line, kind, progress.clone())?;
         Ok(Exchange {
             link: self.clone(),
             id,
@@ -86,6 +92,7 @@ impl Link {
         &self,
         id: u64,
         line: Vec<u8>,
+        kind: CallKind,
         progress: Option<Arc<ProgressQueue>>,
     ) -> Result<oneshot::Receiver<Answer>, Failure> {
         let not_sent = || Failure::NotSent(self.end_reason().unwrap_or(CloseReason::ClosedHere));
@@ -94,6 +101,7 @@ impl Link {
         let waiter = Waiter {
             answer: sender,
             frame_end: u64::MAX,
+            kind,
             progress,
         };
         calls.begin(id, waiter).map_err(|_| not_sent())?;
@@ -149,7 +157,15 @@ impl Exchange {
                 () = tokio::time::sleep_until(deadline) => {
                     let asked_for = Box::pin(self.link.desk.while_asking()).await;
                     if asked_for.is_zero() {
-                        return self.time_out(begun.elapsed());
+                        let after = begun.elapsed();
+                        if self.give_up(Ending::TimedOut, "timed out") {
+                            return Err(Failure::TimedOut(after));
+                        }
+                        // The answer left the table in the same instant and won (fault 44); it is
+                        // on its way through the channel, where the next turn finds it.
+                        self.open = true;
+                        deadline = Instant::now() + deadlines.patience;
+                        continue;
                     }
                     hard += asked_for;
                     deadline = (Instant::now() + deadlines.patience).min(hard);
@@ -167,17 +183,6 @@ impl Exchange {
         let answer = (&mut self.answer).await;
         self.open = false;
         received(answer)
-    }
-
-    fn time_out(&mut self, after: Duration) -> Result<Payload, Failure> {
-        if self.give_up(Ending::TimedOut, "timed out") {
-            Err(Failure::TimedOut(after))
-        } else {
-            // The answer came in the same instant and won (fault 44).
-            self.answer
-                .try_recv()
-                .unwrap_or(Err(Failure::TimedOut(after)))
-        }
     }
 
     /// Ends the call from this side and tells the server; false if it has ended already.

@@ -66,7 +66,17 @@ struct Waiter {
     answer: oneshot::Sender<Answer>,
     /// Where its frame ends in the stream of written bytes.
     frame_end: u64,
+    kind: CallKind,
     progress: Option<Arc<ProgressQueue>>,
+}
+
+/// What a call is, as far as it changes how it may end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum CallKind {
+    /// It ends with its answer.
+    Ordinary,
+    /// It is a subscription, which the server may also end by cancelling it (S-CANC-07).
+    Subscription,
 }
 
 /// How a call ended, for the one who waits for it.
@@ -138,7 +148,7 @@ pub struct Statistics {
     pub violations: u64,
     /// Messages received.
     pub messages_in: u64,
-    /// Events that slow readers lost.
+    /// Events that were dropped before every reader had read them.
     pub missed_events: u64,
 }
 
@@ -214,8 +224,10 @@ impl Link {
     pub(crate) fn close(&self, reason: CloseReason) {
         let ended = {
             let mut calls = self.calls();
-            let written = self.writer.written();
+            // What the writer task writes up to the closing counts as written: a call that may
+            // have been seen must not be called safe to repeat (invariant 12).
             self.writer.close();
+            let written = self.writer.written();
             calls.close(|waiter| {
                 if waiter.frame_end <= written {
                     Ending::OutcomeUnknown
