@@ -209,8 +209,8 @@ impl Writer {
     pub(crate) async fn run(&self, stall: Duration) -> WriteEnd {
         loop {
             self.work.notified().await;
-            // Callers that are ready to run get to add their frames to this batch.
-            tokio::task::yield_now().await;
+            // Waking this task let its callers add to the batch first: a yield on top of that was
+            // measured to cost more switches than it saved writes.
             match self.drain(stall).await {
                 Ok(()) if self.lock().half.is_none() => return WriteEnd::Closed,
                 Ok(()) => {}
