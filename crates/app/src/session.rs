@@ -16,9 +16,9 @@ use crate::output::{Output, Style, Text, Verbosity};
 use crate::target::Target;
 
 /// How long a command waits for its server to leave by itself before it leaves the rest to the
-/// guardian. Most servers are gone by then, so the next command finds their files and ports free;
-/// the slow ones, which take up to a second, do not keep the user waiting.
-const CLOSE_PATIENCE: Duration = Duration::from_millis(100);
+/// guardian. Servers without an interpreter are gone by then, so the next command finds their files
+/// and ports free; the others, which take 20 ms to 1.2 s, do not keep the user waiting.
+const CLOSE_PATIENCE: Duration = Duration::from_millis(10);
 /// How long stderr may take to be read to its end when it is being shown.
 const STDERR_PATIENCE: Duration = Duration::from_millis(10);
 
