@@ -13,6 +13,8 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
     name = "attache",
     version,
     disable_help_subcommand = true,
+    override_usage = "attache [OPTIONS] [VERB] [-- <COMMAND>...]",
+    subcommand_help_heading = "Verbs",
     after_help = "Without `-- COMMAND` every command talks to a small server inside this program.\n\
         \n\
         Exit codes: 0 done, 1 unexpected, 2 usage, 4 server unreachable, 5 the tool failed or \
@@ -34,10 +36,10 @@ pub(crate) struct RawArgs {
 /// What every command takes.
 #[derive(Debug, Args)]
 pub(crate) struct CommonArgs {
-    /// Print one JSON document, and failures as one line of JSON on stderr
+    /// Print one JSON document; failures are JSON on stderr
     #[arg(long, global = true)]
     pub(crate) json: bool,
-    /// Show what the server writes to stderr, its log, and more about failures
+    /// Show the server's stderr and log, and more about failures
     #[arg(short, long, global = true)]
     pub(crate) verbose: bool,
     /// How long one request may take, like 500ms, 30s or 5m
@@ -57,28 +59,29 @@ pub(crate) struct CommonArgs {
     /// Start the server in this folder
     #[arg(long, global = true, value_name = "FOLDER", help_heading = "Server")]
     pub(crate) cwd: Option<PathBuf>,
-    /// Ask the server for log messages from this level on: debug, info, notice, warning, error,
-    /// critical, alert or emergency
+    /// Show the server's log from this level on, like info
     #[arg(long, global = true, value_name = "LEVEL", help_heading = "Server")]
     pub(crate) log_level: Option<String>,
-    /// Which protocol eras to try
+    /// Which protocol era to speak; auto finds out
     #[arg(
         long,
         global = true,
         value_enum,
-        value_name = "ERA",
+        value_name = "auto|modern|legacy",
+        hide_possible_values = true,
         help_heading = "Server"
     )]
     pub(crate) era: Option<RawEra>,
     /// The protocol revision to ask for, like 2025-06-18
     #[arg(long, global = true, value_name = "DATE", help_heading = "Server")]
     pub(crate) protocol: Option<String>,
-    /// A way to speak that the server needs
+    /// lsp adds `$/cancelRequest`, `shutdown` and `exit`
     #[arg(
         long,
         global = true,
         value_enum,
-        value_name = "DIALECT",
+        value_name = "standard|lsp",
+        hide_possible_values = true,
         help_heading = "Server"
     )]
     pub(crate) dialect: Option<RawDialect>,
@@ -104,29 +107,21 @@ pub(crate) struct Named {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum RawEra {
-    /// The modern era first, then the legacy one
     Auto,
-    /// From 2026-07-28 on
     Modern,
-    /// Up to 2025-11-25
     Legacy,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum RawDialect {
-    /// As the protocol says
     Standard,
-    /// With `$/cancelRequest`, `shutdown` and `exit`
     Lsp,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum RawProgress {
-    /// A bar on a terminal
     Auto,
-    /// A bar on a terminal, else a line per note
     Always,
-    /// Not asked for
     Never,
 }
 
@@ -150,7 +145,7 @@ pub(crate) enum RawCommand {
     Prompts(Named),
     /// Call a tool
     #[command(after_help = "\
-Arguments:
+Tool arguments:
   key=value       a value of the type that the tool's schema says; text if it allows text.
                   Repeat the key for a list; a.b=value reaches into an object.
   key=@file       the same, read from a file (- is stdin)
@@ -189,10 +184,17 @@ pub(crate) struct RawCall {
     /// Do not list the tools first
     #[arg(long)]
     pub(crate) no_list: bool,
-    /// Where to show progress
-    #[arg(long, value_enum, value_name = "WHERE", default_value = "auto")]
+    /// A bar on a terminal (auto), also lines elsewhere (always)
+    #[arg(
+        long,
+        value_enum,
+        value_name = "auto|always|never",
+        hide_possible_values = true,
+        default_value = "auto",
+        hide_default_value = true
+    )]
     pub(crate) progress: RawProgress,
-    /// Save the first image, sound or other binary content of the answer
+    /// Save the first image, sound or other binary content
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
     #[command(flatten)]

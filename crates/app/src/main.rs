@@ -1,8 +1,8 @@
 //! The `attache` command.
 //!
 //! Raw arguments become an [`Invocation`](invocation::Invocation) in one step; a command runs it
-//! and either prints its result or fails with one cause and one remedy. `ARCHITECTURE` in short:
-//! `args` → `invocation` → `commands` → `output`, with `session` between a command and its server.
+//! and prints its result, or one cause and one remedy. The way of a run: `args` → `invocation` →
+//! `commands` → `output`, with `session` between a command and its server.
 
 mod args;
 mod arguments;
@@ -20,7 +20,7 @@ mod target;
 
 use std::process::ExitCode;
 
-use crate::failure::{Exit, Failure};
+use crate::failure::Failure;
 use crate::invocation::{Action, Invocation};
 use crate::output::Output;
 
@@ -31,28 +31,24 @@ fn main() -> ExitCode {
         Ok(invocation) => invocation,
         Err(refusal) => return output::refusal(&refusal).into(),
     };
-    let invocation = match invocation.action {
-        Action::ServeBuiltIn => return builtin_server::run(),
-        _ => invocation,
-    };
-    let output = Output::new(invocation.format, invocation.verbosity);
-    match run(invocation, &output) {
-        Ok(()) => Exit::Done.into(),
-        Err(failure) => {
-            output.failure(&failure);
-            failure.exit.into()
-        }
+    if let Action::ServeBuiltIn = invocation.action {
+        return builtin_server::run();
     }
-}
-
-fn run(invocation: Invocation, output: &Output) -> Result<(), Failure> {
+    let output = Output::new(invocation.format, invocation.verbosity);
     // One thread is enough to wait on one server, and the fastest to start.
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
-        .build()
-        .map_err(|error| Failure::unexpected(format!("cannot start the runtime: {error}")))?;
-    let result = runtime.block_on(commands::run(invocation, output));
-    // Somebody may still be looking at a question; nobody waits for the answer.
-    runtime.shutdown_background();
-    result
+        .build();
+    match runtime {
+        Ok(runtime) => {
+            let exit = runtime.block_on(commands::run(invocation, &output));
+            // Somebody may still be looking at a question; nobody waits for the answer.
+            runtime.shutdown_background();
+            exit.into()
+        }
+        Err(error) => {
+            let failure = Failure::unexpected(format!("cannot start the runtime: {error}"));
+            output.conclude(Err(failure)).into()
+        }
+    }
 }

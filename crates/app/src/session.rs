@@ -27,6 +27,8 @@ pub(crate) struct Session {
     pub(crate) client: Client,
     /// The name of the server in output.
     pub(crate) name: String,
+    /// How long any request may take, however much progress there is.
+    pub(crate) longest_request: Duration,
     output: Output,
     interrupts: Interrupts,
     shutdown: ShutdownForm,
@@ -43,6 +45,7 @@ impl Session {
         let name = target.name();
         let interrupts = Interrupts::listen()?;
         let shutdown = options.settings.quirks.shutdown;
+        let longest_request = options.settings.timeouts.maximum;
         let mut server = target.server()?.settings(options.settings);
         for (variable, value) in options.environment {
             server = server.env(variable, value);
@@ -67,6 +70,7 @@ impl Session {
         let mut session = Self {
             client,
             name,
+            longest_request,
             output: output.clone(),
             interrupts,
             shutdown,
@@ -120,13 +124,16 @@ impl Session {
         for listener in &self.listeners {
             listener.abort();
         }
-        let strays = self.client.statistics().stray_lines;
-        if strays > 0 {
-            let lines = if strays == 1 { "a line" } else { "lines" };
-            self.output.note(&format!(
-                "{} wrote {lines} to stdout that are no messages ({strays}); they were skipped",
+        match self.client.statistics().stray_lines {
+            0 => {}
+            1 => self.output.note(&format!(
+                "{} wrote a line to stdout that is no message; it was skipped",
                 self.name
-            ));
+            )),
+            count => self.output.note(&format!(
+                "{} wrote {count} lines to stdout that are no messages; they were skipped",
+                self.name
+            )),
         }
     }
 

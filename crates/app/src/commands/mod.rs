@@ -15,31 +15,33 @@ mod save;
 mod tools;
 mod watch;
 
-use crate::failure::Failure;
+use crate::failure::{Exit, Failure};
 use crate::invocation::{Action, Invocation};
 use crate::output::Output;
 use crate::session::Session;
 
-/// Runs what was asked for and closes the connection, however it went.
-pub(crate) async fn run(invocation: Invocation, output: &Output) -> Result<(), Failure> {
+/// Runs what was asked for, says how it went, and closes the connection, in this order: nobody
+/// waits for a server to leave before they learn what happened.
+pub(crate) async fn run(invocation: Invocation, output: &Output) -> Exit {
     let Invocation {
         target,
         connection,
         action,
         ..
     } = invocation;
-    let session = match Session::open(&target, connection, output).await {
-        Ok(session) => session,
-        Err(failure) => {
-            if let Action::Ls | Action::Overview = action {
-                ls::unreachable(&target.name(), &failure, output)?;
-            }
-            return Err(failure);
+    match Session::open(&target, connection, output).await {
+        Ok(session) => {
+            let exit = output.conclude(perform(action, &session, output).await);
+            session.close().await;
+            exit
         }
-    };
-    let result = perform(action, &session, output).await;
-    session.close().await;
-    result
+        Err(failure) => output.conclude(match action {
+            Action::Ls | Action::Overview => {
+                ls::unreachable(&target.name(), &failure, output).and(Err(failure))
+            }
+            _ => Err(failure),
+        }),
+    }
 }
 
 async fn perform(action: Action, session: &Session, output: &Output) -> Result<(), Failure> {

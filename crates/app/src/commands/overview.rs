@@ -2,6 +2,7 @@
 
 use super::listing::{self, RawTools};
 use super::{ls, tools};
+use crate::builtin_server;
 use crate::failure::Failure;
 use crate::output::{Format, Output, Text};
 use crate::session::Session;
@@ -15,8 +16,10 @@ pub(super) async fn run(session: &Session, output: &Output) -> Result<(), Failur
     let listed = listing::fetch::<RawTools>(session).await?;
     let mut text = Text::line("");
     text.append(tools::show(&session.name, &listed));
-    text.end_line()
-        .faint("Try: attache call echo message=hi    attache --help")
-        .end_line();
+    if session.name == builtin_server::NAME {
+        text.end_line()
+            .faint("Try: attache call echo message=hi    attache --help")
+            .end_line();
+    }
     output.text(&text)
 }

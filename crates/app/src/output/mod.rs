@@ -10,7 +10,7 @@ pub(crate) mod safe_text;
 pub(crate) mod text;
 
 use std::io::{self, IsTerminal, Write};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 pub(crate) use progress::{Progress, ProgressDisplay};
 pub(crate) use text::{Colour, Style, Text};
@@ -39,8 +39,18 @@ pub(crate) struct Output {
     pub(crate) verbosity: Verbosity,
     stdout: Stream,
     stderr: Stream,
-    /// The progress bar on stderr, which has to make room for other lines.
-    bar: Arc<Mutex<Option<indicatif::ProgressBar>>>,
+    bar: Arc<Mutex<BarState>>,
+}
+
+/// The progress bar on stderr, which has to make room for other lines.
+#[derive(Debug, Default)]
+enum BarState {
+    /// It has not been needed yet.
+    #[default]
+    NotShown,
+    Shown(indicatif::ProgressBar),
+    /// The user is typing, or has been, and must not be disturbed.
+    PutAway,
 }
 
 /// What is known about one of the two streams.
@@ -134,8 +144,18 @@ impl Output {
         let _ = self.aside(|| io::stderr().lock().write_all(rendered.as_bytes()));
     }
 
-    /// Prints why the command failed.
-    pub(crate) fn failure(&self, failure: &Failure) {
+    /// Says why a command failed, if it did.
+    pub(crate) fn conclude(&self, result: Result<(), Failure>) -> Exit {
+        match result {
+            Ok(()) => Exit::Done,
+            Err(failure) => {
+                self.failure(&failure);
+                failure.exit
+            }
+        }
+    }
+
+    fn failure(&self, failure: &Failure) {
         if failure.message.is_empty() {
             return;
         }
@@ -160,17 +180,20 @@ impl Output {
 
     /// Takes the progress bar away, because the user is going to type.
     pub(crate) fn put_bar_away(&self) {
-        let mut bar = self.bar.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(bar) = bar.take() {
+        if let BarState::Shown(bar) = std::mem::replace(&mut *self.bar(), BarState::PutAway) {
             bar.finish_and_clear();
         }
     }
 
+    fn bar(&self) -> MutexGuard<'_, BarState> {
+        self.bar.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Runs `print` while the progress bar is out of the way.
     fn aside<T>(&self, print: impl FnOnce() -> T) -> T {
-        match &*self.bar.lock().unwrap_or_else(PoisonError::into_inner) {
-            Some(bar) => bar.suspend(print),
-            None => print(),
+        match &*self.bar() {
+            BarState::Shown(bar) => bar.suspend(print),
+            BarState::NotShown | BarState::PutAway => print(),
         }
     }
 }

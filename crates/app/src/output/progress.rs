@@ -3,13 +3,12 @@
 //! A bar appears on a terminal once a call has taken a moment. Owns how progress looks; what a
 //! server says about it is made harmless first.
 
-use std::sync::PoisonError;
 use std::time::Duration;
 
 use attache::protocol::ProgressParams;
 use indicatif::{ProgressBar, ProgressStyle};
 
-use super::{Output, Style, Text, safe_text};
+use super::{BarState, Output, Style, Text, safe_text};
 
 /// How long a call may take before anybody is told that it does.
 const UNNOTICED: Duration = Duration::from_millis(200);
@@ -60,10 +59,11 @@ impl Progress {
     pub(crate) fn listener(&self) -> Option<impl FnMut(ProgressParams) + Send + 'static> {
         let (output, what, display) = (self.output.clone(), self.what.clone(), self.display);
         (display != ProgressDisplay::Never).then_some(move |note: ProgressParams| {
-            match &*output.bar.lock().unwrap_or_else(PoisonError::into_inner) {
-                Some(bar) => return draw(bar, &what, &note),
-                None if display == ProgressDisplay::Bar || output.stderr.is_terminal => return,
-                None => {}
+            if let BarState::Shown(bar) = &*output.bar() {
+                return draw(bar, &what, &note);
+            }
+            if display == ProgressDisplay::Bar || output.stderr.is_terminal {
+                return;
             }
             let mut line = Text::new();
             line.add(Style::Faint, &format!("{what}: {}", describe(&note)));
@@ -75,20 +75,20 @@ impl Progress {
         if self.display == ProgressDisplay::Never || !self.output.stderr.is_terminal {
             return;
         }
-        let bar = ProgressBar::new_spinner();
-        bar.set_message(self.what.clone());
-        bar.enable_steady_tick(TICK);
-        *self
-            .output
-            .bar
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner) = Some(bar);
+        let mut state = self.output.bar();
+        if let BarState::NotShown = *state {
+            let bar = ProgressBar::new_spinner();
+            bar.set_message(self.what.clone());
+            bar.enable_steady_tick(TICK);
+            *state = BarState::Shown(bar);
+        }
     }
 }
 
 impl Drop for Progress {
     fn drop(&mut self) {
         self.output.put_bar_away();
+        *self.output.bar() = BarState::NotShown;
     }
 }
 
