@@ -4,7 +4,6 @@
 //! what an answer must look like is the form's own knowledge. Nothing is opened or sent without a
 //! yes (C-ELIC-12, C-ELIC-13).
 
-use std::collections::VecDeque;
 use std::io::BufRead as _;
 use std::sync::Arc;
 
@@ -281,11 +280,8 @@ enum Lines {
     /// A thread of its own reads them, because reading a terminal cannot be interrupted.
     Typed(mpsc::Receiver<String>),
     /// Prepared beforehand.
-    #[cfg_attr(
-        not(test),
-        expect(dead_code, reason = "only tests know what will be typed")
-    )]
-    Scripted(VecDeque<String>),
+    #[cfg(test)]
+    Scripted(std::collections::VecDeque<String>),
 }
 
 impl Lines {
@@ -295,6 +291,7 @@ impl Lines {
             match self {
                 Self::NotStarted => *self = Self::Typed(read_lines()),
                 Self::Typed(lines) => return lines.recv().await,
+                #[cfg(test)]
                 Self::Scripted(lines) => return lines.pop_front(),
             }
         }

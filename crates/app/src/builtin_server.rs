@@ -71,6 +71,13 @@ struct State {
     clock_runs: bool,
 }
 
+/// What a legacy client wants of a resource.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Watching {
+    Begins,
+    Ends,
+}
+
 /// A request in its era.
 struct Asked {
     id: RequestId,
@@ -137,8 +144,8 @@ impl BuiltIn {
             ("resources/list", _) => Ok(json!({"resources": resources()})),
             ("resources/templates/list", _) => Ok(json!({"resourceTemplates": []})),
             ("resources/read", era) => read(text(params, "uri")?, era),
-            ("resources/subscribe", Era::Legacy) => self.watch_clock(params, true),
-            ("resources/unsubscribe", Era::Legacy) => self.watch_clock(params, false),
+            ("resources/subscribe", Era::Legacy) => self.watch_clock(params, Watching::Begins),
+            ("resources/unsubscribe", Era::Legacy) => self.watch_clock(params, Watching::Ends),
             ("prompts/list", _) => Ok(json!({"prompts": [prompt()]})),
             ("prompts/get", _) => get_prompt(params),
             (method, _) => Err(ErrorObject::new(
@@ -222,10 +229,10 @@ impl BuiltIn {
         }
     }
 
-    fn watch_clock(self: &Arc<Self>, params: &Map<String, Value>, watches: bool) -> Answer {
+    fn watch_clock(self: &Arc<Self>, params: &Map<String, Value>, watching: Watching) -> Answer {
         match text(params, "uri")? {
             CLOCK => {
-                self.state().watches_clock = watches;
+                self.state().watches_clock = watching == Watching::Begins;
                 self.run_clock();
             }
             WELCOME => {}

@@ -7,7 +7,7 @@ use std::fmt;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use attache::protocol::Json;
+use attache::protocol::{CallTool, Json, Method as _};
 use attache::{CloseReason, ConnectError, Error, Meaning, ServerError};
 
 /// Why a command did not do what was asked.
@@ -153,9 +153,14 @@ impl From<Error> for Failure {
             .hint("give it longer with --timeout, for example --timeout 5m"),
             Error::Cancelled { .. } => cancelled(),
             Error::NotSent { .. } => Self::new(Kind::NotSent, Exit::Unreachable, message),
-            Error::OutcomeUnknown { .. } => {
-                Self::new(Kind::OutcomeUnknown, Exit::OutcomeUnknown, message)
-                    .hint("find out whether it took effect before you repeat it")
+            Error::OutcomeUnknown { method, .. } => {
+                let failure = Self::new(Kind::OutcomeUnknown, Exit::OutcomeUnknown, message);
+                match method.as_str() {
+                    CallTool::NAME => {
+                        failure.hint("find out whether it took effect before you repeat it")
+                    }
+                    _ => failure.hint("it only asked for something, so repeating it is safe"),
+                }
             }
             Error::Protocol { .. } => Self::new(Kind::ProtocolError, Exit::Unexpected, message)
                 .hint("the server has a defect; --verbose shows what it writes to stderr"),

@@ -6,7 +6,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use attache::protocol::{LogLevel, Revision, SubscriptionFilter};
+use attache::protocol::{Extra, LogLevel, Revision, SubscriptionFilter};
 use attache::{EraChoice, Quirks, Settings};
 use clap::Parser as _;
 
@@ -14,7 +14,7 @@ use crate::args::{
     CommonArgs, RawArgs, RawCall, RawCommand, RawDialect, RawEra, RawProgress, RawWatch,
     ServerCommand,
 };
-use crate::arguments::Given;
+use crate::arguments::{self, Given};
 use crate::failure::Failure;
 use crate::output::{Format, ProgressDisplay, Verbosity};
 use crate::target::Target;
@@ -72,8 +72,8 @@ pub(crate) enum Action {
 pub(crate) struct Call {
     pub(crate) tool: String,
     pub(crate) arguments: Vec<Given>,
-    /// All arguments as one object: JSON, `@file` or `-`.
-    pub(crate) whole: Option<String>,
+    /// Arguments that were given as one object.
+    pub(crate) whole: Extra,
     pub(crate) listing: Listing,
     pub(crate) progress: ProgressDisplay,
     pub(crate) out: Option<PathBuf>,
@@ -193,7 +193,10 @@ fn understand_call(raw: RawCall) -> Result<Call, Failure> {
     Ok(Call {
         arguments: Given::parse_all(&raw.arguments)?,
         tool: raw.tool,
-        whole: raw.args,
+        whole: match &raw.args {
+            Some(word) => arguments::read_whole(word)?,
+            None => Extra::default(),
+        },
         listing: match raw.no_list {
             true => Listing::Skip,
             false => Listing::First,

@@ -5,6 +5,7 @@
 
 use std::time::Duration;
 
+use attache::protocol::LogLevel;
 use attache::{Client, ElicitationModes, Error, Event, ShutdownForm};
 use tokio::task::JoinHandle;
 
@@ -76,7 +77,7 @@ impl Session {
             shutdown,
             listeners: Vec::new(),
         };
-        session.listen(options.log_level.is_some());
+        session.listen(options.log_level);
         if let Some(level) = options.log_level
             && let Err(failure) = session.run(session.client.set_log_level(level)).await
         {
@@ -137,12 +138,12 @@ impl Session {
         }
     }
 
-    fn listen(&mut self, log_was_asked_for: bool) {
+    fn listen(&mut self, log_level: Option<LogLevel>) {
         let verbose = self.output.verbosity == Verbosity::Verbose;
         let show = Shown {
             server: self.name.clone(),
             output: self.output.clone(),
-            log: log_was_asked_for || verbose,
+            log: log_level.is_some() || verbose,
             defects: verbose,
         };
         if show.log || show.defects {

@@ -19,12 +19,11 @@ use schema::Place;
 /// The most that is read from a file or from stdin.
 const MOST_BYTES: u64 = 16 * 1024 * 1024;
 
-/// One argument as it was typed.
+/// One argument as it was given, read from its file if it was in one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Given {
     pub(crate) key: String,
-    /// The word after the sign.
-    word: String,
+    text: String,
     notation: Notation,
 }
 
@@ -65,34 +64,40 @@ impl Given {
                     .hint("write arguments as key=value or key:=json"),
             );
         }
+        let text = match value.strip_prefix('@') {
+            Some(file) => read(file)
+                .map_err(|problem| Failure::usage(format!("argument \"{key}\": {problem}")))?,
+            None => value.to_owned(),
+        };
         Ok(Self {
             key: key.to_owned(),
-            word: value.to_owned(),
+            text,
             notation,
         })
     }
 
-    /// The value as text, read from its file if it is one.
-    pub(crate) fn text(&self) -> Result<String, Failure> {
-        match self.word.strip_prefix('@') {
-            Some(file) => read(file)
-                .map_err(|problem| Failure::usage(format!("argument \"{}\": {problem}", self.key))),
-            None => Ok(self.word.clone()),
+    /// The value where only text can be given.
+    pub(crate) fn text(&self) -> Result<&str, Failure> {
+        match self.notation {
+            Notation::Text => Ok(&self.text),
+            Notation::Json => {
+                let problem = format!("argument \"{}\" can only be text", self.key);
+                Err(Failure::usage(problem).hint(format!("write {}=…", self.key)))
+            }
         }
     }
 
     fn value(&self, place: &Place<'_>) -> Result<Json, Failure> {
-        let text = self.text()?;
         match self.notation {
-            Notation::Json => Json::parse(&text).map_err(|error| {
+            Notation::Json => Json::parse(&self.text).map_err(|error| {
                 Failure::usage(format!("argument \"{}\": not JSON: {error}", self.key))
-                    .hint(format!("for text write {}={}", self.key, self.word))
+                    .hint(format!("for text write {}=…", self.key))
             }),
-            Notation::Text => convert::text(&text, place).map_err(|expected| {
+            Notation::Text => convert::text(&self.text, place).map_err(|expected| {
                 Failure::usage(format!(
                     "argument \"{}\": expected {expected}, got {}",
                     self.key,
-                    quoted(&text)
+                    quoted(&self.text)
                 ))
                 .hint(format!(
                     "write {}:=… to give any JSON value as it stands",
@@ -395,7 +400,7 @@ mod tests {
             (
                 &["count:=x"],
                 "argument \"count\": not JSON: expected value at line 1 column 1",
-                "for text write count=x".to_owned(),
+                "for text write count=…".to_owned(),
             ),
             (
                 &["count=1", "count=2"],
@@ -475,7 +480,7 @@ mod tests {
         std::fs::create_dir_all(&folder).unwrap();
         let file = folder.join("value");
         let word = format!("name=@{}", file.display());
-        let read = || Given::parse(&word).unwrap().text();
+        let read = || Given::parse(&word).map(|given| given.text);
         std::fs::write(&file, "hi\n").unwrap();
         assert_eq!(read().unwrap(), "hi\n");
         std::fs::write(&file, b"\xff").unwrap();

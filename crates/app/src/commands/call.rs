@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use attache::TaskStart;
-use attache::protocol::{CallToolResult, Content, Extra, Json, Payload, Tool};
+use attache::protocol::{CallToolResult, Content, Json, Payload, Tool};
 
 use super::listing::{self, RawTools};
 use super::save;
@@ -18,10 +18,6 @@ use crate::session::Session;
 const CANCEL_PATIENCE: Duration = Duration::from_secs(1);
 
 pub(super) async fn run(call: Call, session: &Session, output: &Output) -> Result<(), Failure> {
-    let whole = match &call.whole {
-        Some(word) => arguments::read_whole(word)?,
-        None => Extra::default(),
-    };
     let (name, schema, way) = match call.listing {
         Listing::First => {
             let tool = find(&call.tool, session, output).await?;
@@ -34,7 +30,7 @@ pub(super) async fn run(call: Call, session: &Session, output: &Output) -> Resul
             (name.to_owned(), Schema::parse("{}"), Way::Request)
         }
     };
-    let assembled = arguments::assemble(whole, &call.arguments, &schema, &name)?;
+    let assembled = arguments::assemble(call.whole, &call.arguments, &schema, &name)?;
     for unmentioned in &assembled.unmentioned {
         output.note(&format!(
             "the schema of {name} does not mention \"{unmentioned}\"; it is sent all the same"

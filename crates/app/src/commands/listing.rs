@@ -5,7 +5,7 @@
 
 use attache::protocol::{
     Entries, Json, ListPrompts, ListResources, ListTemplates, ListTools, Method, PageParams, Paged,
-    Prompt, Rejected, Resource, ResourceTemplate, Tool,
+    Prompt, Rejected, Resource, ResourceTemplate, ServerCapabilities, Tool, codes,
 };
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -27,10 +27,16 @@ pub(super) trait RawList: Paged<Item = Json, Result: 'static> + 'static {
     type Entry: DeserializeOwned;
     /// What entries are called in notes.
     const ENTRY: &'static str;
+
+    /// Whether the server has promised such a list.
+    fn is_promised(capabilities: &ServerCapabilities) -> bool;
 }
 
 macro_rules! raw_lists {
-    ($($list:ident, $page:ident: $method:ty, $key:literal, $entry:ty, $what:literal;)*) => {
+    ($(
+        $list:ident, $page:ident: $method:ty, $key:literal, $entry:ty, $what:literal,
+        $promised:expr;
+    )*) => {
         $(
             pub(super) struct $list;
 
@@ -61,22 +67,37 @@ macro_rules! raw_lists {
             impl RawList for $list {
                 type Entry = $entry;
                 const ENTRY: &'static str = $what;
+
+                fn is_promised(capabilities: &ServerCapabilities) -> bool {
+                    let promised: fn(&ServerCapabilities) -> bool = $promised;
+                    promised(capabilities)
+                }
             }
         )*
     };
 }
 
 raw_lists! {
-    RawTools, RawToolPage: ListTools, "tools", Tool, "tool";
-    RawResources, RawResourcePage: ListResources, "resources", Resource, "resource";
-    RawTemplates, RawTemplatePage: ListTemplates, "resourceTemplates", ResourceTemplate, "resource template";
-    RawPrompts, RawPromptPage: ListPrompts, "prompts", Prompt, "prompt";
+    RawTools, RawToolPage: ListTools, "tools", Tool, "tool", |it| it.tools.is_some();
+    RawResources, RawResourcePage: ListResources, "resources", Resource, "resource", |it| it.resources.is_some();
+    // Many servers have resources and do not know templates; no capability speaks of them.
+    RawTemplates, RawTemplatePage: ListTemplates, "resourceTemplates", ResourceTemplate, "resource template", |_| false;
+    RawPrompts, RawPromptPage: ListPrompts, "prompts", Prompt, "prompt", |it| it.prompts.is_some();
 }
 
-/// Fetches a whole list.
+/// Fetches a whole list. A server that has promised no such list and does not know the method has
+/// an empty one.
 pub(super) async fn fetch<L: RawList>(session: &Session) -> Result<Listed<L::Entry>, Failure> {
-    let raw = session.run(session.client.list::<L>()).await?;
-    Ok(sort::<L>(raw.items))
+    match session.run(session.client.list::<L>()).await {
+        Ok(raw) => Ok(sort::<L>(raw.items)),
+        Err(failure)
+            if failure.code == Some(codes::METHOD_NOT_FOUND)
+                && !L::is_promised(session.client.capabilities()) =>
+        {
+            Ok(sort::<L>(Vec::new()))
+        }
+        Err(failure) => Err(failure),
+    }
 }
 
 fn sort<L: RawList>(raw: Vec<Json>) -> Listed<L::Entry> {

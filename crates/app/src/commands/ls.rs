@@ -113,14 +113,8 @@ async fn count<L: RawList>(session: &Session, offered: bool) -> Result<Option<us
     if !offered {
         return Ok(None);
     }
-    match listing::fetch::<L>(session).await {
-        Ok(listed) => Ok(Some(listed.entries.len())),
-        // A server may offer resources and not know templates.
-        Err(failure) if failure.code == Some(attache::protocol::codes::METHOD_NOT_FOUND) => {
-            Ok(None)
-        }
-        Err(failure) => Err(failure),
-    }
+    let listed = listing::fetch::<L>(session).await?;
+    Ok(Some(listed.entries.len()))
 }
 
 impl Counts {

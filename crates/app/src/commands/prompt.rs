@@ -19,7 +19,7 @@ pub(super) async fn run(
     let prompt = find(given, session, output).await?;
     let arguments = arguments
         .iter()
-        .map(|argument| Ok((argument.key.clone(), argument.text()?)))
+        .map(|argument| Ok((argument.key.clone(), argument.text()?.to_owned())))
         .collect::<Result<Vec<_>, Failure>>()?;
     check(&prompt, &arguments)?;
     let request = session.client.prompt(&prompt.name, arguments);

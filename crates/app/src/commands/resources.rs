@@ -1,9 +1,9 @@
 //! `attache resources`.
 
-use attache::protocol::{Json, codes};
+use attache::protocol::Json;
 use serde::Serialize;
 
-use super::listing::{self, Listed, RawResources, RawTemplates};
+use super::listing::{self, RawResources, RawTemplates};
 use crate::failure::Failure;
 use crate::output::json::{self, ServerOutcome};
 use crate::output::text::width;
@@ -23,15 +23,7 @@ struct Document<'a> {
 
 pub(super) async fn run(session: &Session, output: &Output) -> Result<(), Failure> {
     let resources = listing::fetch::<RawResources>(session).await?;
-    let templates = match listing::fetch::<RawTemplates>(session).await {
-        Ok(templates) => templates,
-        // Many servers have resources and do not know the word template.
-        Err(failure) if failure.code == Some(codes::METHOD_NOT_FOUND) => Listed {
-            entries: Vec::new(),
-            rejected: Vec::new(),
-        },
-        Err(failure) => return Err(failure),
-    };
+    let templates = listing::fetch::<RawTemplates>(session).await?;
     resources.note_rejected::<RawResources>(&session.name, output);
     templates.note_rejected::<RawTemplates>(&session.name, output);
     if output.format == Format::Json {

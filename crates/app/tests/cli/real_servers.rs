@@ -103,6 +103,8 @@ fn the_time_server_speaks_both_eras() {
             .expect(0)
             .document();
         assert_eq!(document["servers"][0]["era"], era);
+        let outcome = run_on(&time(), &["resources", "--era", era]).expect(0);
+        assert_eq!(outcome.stdout, "mcp-server-time has no resources\n");
         let words = [
             "call",
             "get_current_time",
