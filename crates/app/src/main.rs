@@ -1,3 +1,54 @@
-//! The attache command.
+//! The `attache` command.
+//!
+//! Raw arguments become an [`Invocation`](invocation::Invocation) in one step; a command runs it
+//! and prints its result, or one cause and one remedy. The way of a run: `args` → `invocation` →
+//! `commands` → `output`, with `session` between a command and its server.
 
-fn main() {}
+mod args;
+mod arguments;
+mod ask;
+mod base64;
+mod builtin_server;
+mod commands;
+mod failure;
+mod interrupt;
+mod invocation;
+mod names;
+mod output;
+mod session;
+mod target;
+
+use std::process::ExitCode;
+
+use crate::failure::Failure;
+use crate::invocation::{Action, Invocation};
+use crate::output::Output;
+
+fn main() -> ExitCode {
+    // Before anything else: this process may have been started to guard a server.
+    attache::process::guardian::enable();
+    let invocation = match Invocation::parse(std::env::args_os()) {
+        Ok(invocation) => invocation,
+        Err(refusal) => return output::refusal(&refusal).into(),
+    };
+    if let Action::ServeBuiltIn = invocation.action {
+        return builtin_server::run();
+    }
+    let output = Output::new(invocation.format, invocation.verbosity);
+    // One thread is enough to wait on one server, and the fastest to start.
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build();
+    match runtime {
+        Ok(runtime) => {
+            let exit = runtime.block_on(commands::run(invocation, &output));
+            // Somebody may still be looking at a question; nobody waits for the answer.
+            runtime.shutdown_background();
+            exit.into()
+        }
+        Err(error) => {
+            let failure = Failure::unexpected(format!("cannot start the runtime: {error}"));
+            output.conclude(Err(failure)).into()
+        }
+    }
+}

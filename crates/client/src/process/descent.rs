@@ -17,6 +17,15 @@ pub(super) const ABANDONED: Ladder = Ladder {
     term: Duration::from_millis(250),
 };
 
+/// What a tree still gets when the client began an orderly end and left before it was over, as
+/// commands of one call do: enough for the interpreters that take up to 1.2 s to leave, and still
+/// within the two seconds of FAULTS 2.
+#[cfg(target_os = "linux")]
+pub(super) const LEFT_TO_GUARDIAN: Ladder = Ladder {
+    grace: Duration::from_millis(1250),
+    term: Duration::from_millis(350),
+};
+
 /// First pause between two rounds of KILL; it doubles up to [`LONGEST_PAUSE`].
 const FIRST_PAUSE: Duration = Duration::from_millis(5);
 

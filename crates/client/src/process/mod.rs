@@ -201,7 +201,8 @@ impl ServerProcess {
 
     /// Runs the shutdown ladder and returns when the whole tree is gone, or when it
     /// has proven unkillable. The caller has dropped the server's standard input
-    /// before. Once called the ladder runs to its end, even if this future is dropped.
+    /// before. Once called the ladder runs to its end, even if this future is dropped; if this
+    /// process ends meanwhile, its guardian hurries to be done within two seconds.
     pub async fn close(&self, ladder: Ladder) -> ExitReason {
         self.order(Order::Close(ladder));
         let limit = ladder

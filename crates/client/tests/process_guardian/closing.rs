@@ -154,6 +154,41 @@ pub(crate) fn a_close_that_nobody_awaits_runs_to_its_end() {
     });
 }
 
+/// Closes `script` with all the time in the world, and goes away at once. Returns how long its
+/// tree stayed.
+fn close_and_leave(script: &str) -> Duration {
+    let tag = scan::unique_tag();
+    let (before, began) = block_on(async {
+        let spawned = spawn_up(script, &tag).await;
+        let before = scan::tagged(&tag);
+        drop(spawned.stdin);
+        let close = spawned.child.close(ladder(LONG, LONG));
+        assert!(tokio::time::timeout(SHORT / 10, close).await.is_err());
+        (before, Instant::now())
+    });
+    gone_within(SLACK, &tag, &before);
+    began.elapsed()
+}
+
+pub(crate) fn fault_01_a_close_that_is_left_behind_still_lets_the_server_finish() {
+    let file = std::env::temp_dir().join(format!("attache-finished-{}", std::process::id()));
+    let _ = std::fs::remove_file(&file);
+    // Longer than a client that is killed would leave it.
+    let script = format!(
+        "echo up; cat >/dev/null; sleep 0.7; echo finished >'{}'",
+        file.display()
+    );
+    close_and_leave(&script);
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), "finished\n");
+    std::fs::remove_file(&file).unwrap();
+}
+
+pub(crate) fn fault_01_a_close_that_is_left_behind_ends_within_two_seconds() {
+    let took =
+        close_and_leave(r#"trap "" TERM; sleep 1000 & echo up; while :; do sleep 1000; done"#);
+    assert!(took < Duration::from_secs(2), "{took:?}");
+}
+
 pub(crate) fn a_dropped_server_goes_down_without_a_runtime() {
     let tag = scan::unique_tag();
     let script = r#"trap "" TERM; sleep 1000 & echo up; while :; do sleep 1000; done"#;

@@ -43,6 +43,8 @@ fn main() -> ExitCode {
         closing::kill_takes_the_tree_down_at_once,
         closing::a_tree_that_keeps_forking_is_caught,
         closing::a_close_that_nobody_awaits_runs_to_its_end,
+        closing::fault_01_a_close_that_is_left_behind_still_lets_the_server_finish,
+        closing::fault_01_a_close_that_is_left_behind_ends_within_two_seconds,
         closing::a_dropped_server_goes_down_without_a_runtime,
         closing::a_dropped_start_leaves_nothing,
         contents::fault_13_failures_to_start_are_typed_and_say_what_was_tried,

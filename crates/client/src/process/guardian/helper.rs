@@ -26,7 +26,7 @@ use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SI
 
 use super::wire::{self, ORDER_SIZE, Report};
 use super::{GUARDIAN_NAME, tree};
-use crate::process::descent::{ABANDONED, Descent, Step};
+use crate::process::descent::{ABANDONED, Descent, LEFT_TO_GUARDIAN, Step};
 use crate::process::resolve::Prepared;
 use crate::process::{ExitReason, Order};
 
@@ -128,6 +128,8 @@ struct Guardian {
     order: Vec<u8>,
     descent: Descent,
     server_reported: bool,
+    /// The client has asked for an orderly end before it went.
+    close_ordered: bool,
     client_gone: bool,
 }
 
@@ -149,6 +151,7 @@ impl Guardian {
             order: Vec::with_capacity(ORDER_SIZE),
             descent: Descent::new(),
             server_reported: false,
+            close_ordered: false,
             client_gone: false,
         }
     }
@@ -253,7 +256,10 @@ impl Guardian {
         };
         self.order.clear();
         match Order::decode(whole) {
-            Ok(Order::Close(ladder)) => self.descent.close(ladder, Instant::now()),
+            Ok(Order::Close(ladder)) => {
+                self.close_ordered = true;
+                self.descent.close(ladder, Instant::now());
+            }
             Ok(Order::Kill) => self.descent.kill(Instant::now()),
             // A client that does not make sense is not there.
             Err(_) => self.client_is_gone(),
@@ -262,7 +268,11 @@ impl Guardian {
 
     fn client_is_gone(&mut self) {
         self.client_gone = true;
-        self.descent.close(ABANDONED, Instant::now());
+        let ladder = match self.close_ordered {
+            true => LEFT_TO_GUARDIAN,
+            false => ABANDONED,
+        };
+        self.descent.close(ladder, Instant::now());
     }
 
     fn report(&self, report: Report) {

@@ -1,0 +1,260 @@
+//! How a command fails: one cause, one remedy, one exit code.
+//!
+//! The library's typed errors become a [`Failure`] here and nowhere else. Knows nothing of how it
+//! is shown.
+
+use std::fmt;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use attache::protocol::{CallTool, Json, Method as _};
+use attache::{CloseReason, ConnectError, Error, Meaning, ServerError};
+
+/// Why a command did not do what was asked.
+#[derive(Clone, Debug)]
+pub(crate) struct Failure {
+    pub(crate) kind: Kind,
+    pub(crate) exit: Exit,
+    /// What happened, as one sentence.
+    pub(crate) message: String,
+    /// What to do about it.
+    pub(crate) hint: Option<Box<str>>,
+    /// Which server it is about.
+    pub(crate) server: Option<Box<str>>,
+    /// The code the server answered with.
+    pub(crate) code: Option<i64>,
+    /// What the server said besides.
+    pub(crate) data: Option<Json>,
+    /// The last lines of a server that never became ready, for those who ask for them.
+    pub(crate) details: Vec<String>,
+}
+
+/// The kinds of failure, as scripts see them: the endings of a call other than a result, and what
+/// goes wrong before a call can be made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    ServerError,
+    TimedOut,
+    Cancelled,
+    NotSent,
+    OutcomeUnknown,
+    ProtocolError,
+    Spawn,
+    Connect,
+    Usage,
+    Refused,
+    Unexpected,
+}
+
+impl Kind {
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::ServerError => "server_error",
+            Self::TimedOut => "timed_out",
+            Self::Cancelled => "cancelled",
+            Self::NotSent => "not_sent",
+            Self::OutcomeUnknown => "outcome_unknown",
+            Self::ProtocolError => "protocol_error",
+            Self::Spawn => "spawn",
+            Self::Connect => "connect",
+            Self::Usage => "usage",
+            Self::Refused => "refused",
+            Self::Unexpected => "unexpected",
+        }
+    }
+}
+
+/// The exit codes. 3 is for authorization, which no target needs yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Exit {
+    Done = 0,
+    Unexpected = 1,
+    Usage = 2,
+    Unreachable = 4,
+    Failed = 5,
+    TimedOut = 6,
+    Cancelled = 7,
+    OutcomeUnknown = 8,
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(exit as u8)
+    }
+}
+
+impl Failure {
+    pub(crate) fn new(kind: Kind, exit: Exit, message: impl Into<String>) -> Self {
+        Self {
+            kind,
+            exit,
+            message: message.into(),
+            hint: None,
+            server: None,
+            code: None,
+            data: None,
+            details: Vec::new(),
+        }
+    }
+
+    /// The command line does not make sense.
+    pub(crate) fn usage(message: impl Into<String>) -> Self {
+        Self::new(Kind::Usage, Exit::Usage, message)
+    }
+
+    /// Something is not there, or did not work, on the server's side.
+    pub(crate) fn failed(message: impl Into<String>) -> Self {
+        Self::new(Kind::ServerError, Exit::Failed, message)
+    }
+
+    /// Something that should not happen did.
+    pub(crate) fn unexpected(message: impl Into<String>) -> Self {
+        Self::new(Kind::Unexpected, Exit::Unexpected, message)
+    }
+
+    pub(crate) fn hint(mut self, hint: impl Into<Box<str>>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    /// Says which server it is about, unless it does already.
+    pub(crate) fn of(mut self, server: &str) -> Self {
+        self.server.get_or_insert_with(|| server.into());
+        self
+    }
+
+    fn with_details(mut self, stderr: &[String]) -> Self {
+        self.details = stderr.to_vec();
+        self
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.message)
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        let message = error.to_string();
+        match error {
+            Error::Spawn(_) => Self::new(Kind::Spawn, Exit::Unreachable, message),
+            Error::Connect(error) => Self::from_connect(&error, message),
+            Error::Server(error) => Self::from_server(error),
+            Error::TimedOut { method, after } => Self::new(
+                Kind::TimedOut,
+                Exit::TimedOut,
+                format!(
+                    "{method}: no answer within {}; the server was told to stop",
+                    time(after)
+                ),
+            )
+            .hint("give it longer with --timeout, for example --timeout 5m"),
+            Error::Cancelled { .. } => cancelled(),
+            Error::NotSent { .. } => Self::new(Kind::NotSent, Exit::Unreachable, message),
+            Error::OutcomeUnknown { method, .. } => {
+                let failure = Self::new(Kind::OutcomeUnknown, Exit::OutcomeUnknown, message);
+                match method.as_str() {
+                    CallTool::NAME => {
+                        failure.hint("find out whether it took effect before you repeat it")
+                    }
+                    _ => failure.hint("it only asked for something, so repeating it is safe"),
+                }
+            }
+            Error::Protocol { .. } => Self::new(Kind::ProtocolError, Exit::Unexpected, message)
+                .hint("the server has a defect; --verbose shows what it writes to stderr"),
+            Error::Unsupported { .. } => Self::failed(message),
+            Error::Input(_) => Self::usage(message),
+            Error::Refused { .. } => Self::new(Kind::Refused, Exit::Cancelled, message),
+        }
+    }
+}
+
+impl Failure {
+    fn from_connect(error: &ConnectError, message: String) -> Self {
+        let failure = Self::new(Kind::Connect, Exit::Unreachable, message);
+        match error {
+            ConnectError::TimedOut { stderr, .. } => failure
+                .hint("check that the command is an MCP server, or allow more with --start-timeout")
+                .with_details(stderr),
+            ConnectError::Lost(reason) => failure
+                .hint("run the command by itself to see why it leaves")
+                .with_details(stderr_of(reason)),
+            ConnectError::NoCommonRevision { .. } => {
+                failure.hint("leave out --era and --protocol to take what the server offers")
+            }
+            ConnectError::Refused(error) => Self {
+                code: Some(error.code),
+                data: error.data.clone(),
+                ..failure
+            },
+            ConnectError::Protocol(_) => {
+                failure.hint("check that the command is an MCP server that speaks over stdio")
+            }
+            ConnectError::StreamsUsedUp => failure,
+        }
+    }
+
+    fn from_server(error: ServerError) -> Self {
+        let failure = match error.meaning {
+            Meaning::Cancelled => Self::new(
+                Kind::Cancelled,
+                Exit::Cancelled,
+                format!("the server cancelled {}: {}", error.method, error.message),
+            ),
+            Meaning::ResourceNotFound => {
+                Self::failed(format!("the resource does not exist: {}", error.message))
+                    .hint("`attache resources` lists what there is")
+            }
+            Meaning::MethodNotFound => {
+                Self::failed(error.to_string()).hint("`attache ls` shows what the server offers")
+            }
+            Meaning::MissingCapability | Meaning::UrlElicitationRequired => {
+                Self::failed(error.to_string())
+                    .hint("it needs to ask you something; run it on a terminal")
+            }
+            _ => Self::failed(error.to_string()),
+        };
+        Self {
+            code: Some(error.code),
+            data: error.data,
+            ..failure
+        }
+    }
+}
+
+/// The user stopped a request.
+pub(crate) fn cancelled() -> Failure {
+    Failure::new(
+        Kind::Cancelled,
+        Exit::Cancelled,
+        "cancelled; the server was told",
+    )
+}
+
+/// An answer that cannot be read as what it should be.
+pub(crate) fn unreadable(method: &str, error: &serde_json::Error) -> Failure {
+    Failure::new(
+        Kind::ProtocolError,
+        Exit::Unexpected,
+        format!("{method}: the server's answer cannot be read: {error}"),
+    )
+    .hint("--json prints it as it came")
+}
+
+/// A time as people say it.
+fn time(time: Duration) -> String {
+    match time.as_millis() {
+        millis @ ..1000 => format!("{millis} ms"),
+        millis if millis < 60_000 => format!("{:.1} s", time.as_secs_f64()),
+        _ => format!("{:.1} min", time.as_secs_f64() / 60.0),
+    }
+}
+
+fn stderr_of(reason: &CloseReason) -> &[String] {
+    match reason {
+        CloseReason::Exited { stderr, .. } => stderr,
+        _ => &[],
+    }
+}

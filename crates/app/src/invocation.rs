@@ -1,0 +1,397 @@
+//! What one run of the program is to do: raw arguments, understood.
+//!
+//! Every mistake in the arguments that can be found without a server is found here.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use attache::protocol::{Extra, LogLevel, Revision, SubscriptionFilter};
+use attache::{EraChoice, Quirks, Settings};
+use clap::Parser as _;
+
+use crate::args::{
+    CommonArgs, RawArgs, RawCall, RawCommand, RawDialect, RawEra, RawProgress, RawWatch,
+    ServerCommand,
+};
+use crate::arguments::{self, Given};
+use crate::failure::Failure;
+use crate::output::{Format, ProgressDisplay, Verbosity};
+use crate::target::Target;
+
+/// The longest time that can be asked for.
+const LONGEST_TIME: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// What one run of the program is to do.
+#[derive(Debug)]
+pub(crate) struct Invocation {
+    pub(crate) format: Format,
+    pub(crate) verbosity: Verbosity,
+    pub(crate) target: Target,
+    pub(crate) connection: ConnectionOptions,
+    pub(crate) action: Action,
+}
+
+/// How to start the server and talk to it.
+#[derive(Debug)]
+pub(crate) struct ConnectionOptions {
+    pub(crate) settings: Settings,
+    pub(crate) environment: Vec<(String, String)>,
+    pub(crate) folder: Option<PathBuf>,
+    pub(crate) log_level: Option<LogLevel>,
+}
+
+/// The commands.
+#[derive(Debug)]
+pub(crate) enum Action {
+    /// No command: show what is there.
+    Overview,
+    Ls,
+    Tools,
+    Resources,
+    Prompts,
+    Call(Call),
+    Read {
+        uri: String,
+        out: Option<PathBuf>,
+    },
+    Prompt {
+        name: String,
+        arguments: Vec<Given>,
+    },
+    Watch {
+        filter: SubscriptionFilter,
+        reread: Reread,
+    },
+    /// Be the built-in server.
+    ServeBuiltIn,
+}
+
+/// A tool call as it was asked for.
+#[derive(Debug)]
+pub(crate) struct Call {
+    pub(crate) tool: String,
+    pub(crate) arguments: Vec<Given>,
+    /// Arguments that were given as one object.
+    pub(crate) whole: Extra,
+    pub(crate) listing: Listing,
+    pub(crate) progress: ProgressDisplay,
+    pub(crate) out: Option<PathBuf>,
+}
+
+/// Whether a call looks at the list of tools first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Listing {
+    First,
+    Skip,
+}
+
+/// Whether a changed resource is read again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reread {
+    Yes,
+    No,
+}
+
+/// Why there is nothing to run.
+#[derive(Debug)]
+pub(crate) enum Refusal {
+    /// Help or version was asked for, or the words are no command line.
+    Words { error: clap::Error, format: Format },
+    /// The words do not make sense together.
+    Meaning { failure: Failure, format: Format },
+}
+
+impl Invocation {
+    /// Understands a command line.
+    pub(crate) fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Self, Refusal> {
+        let words: Vec<OsString> = words.into_iter().collect();
+        match RawArgs::try_parse_from(&words) {
+            Ok(raw) => {
+                let format = format(raw.common.json);
+                Self::understand(raw).map_err(|failure| Refusal::Meaning { failure, format })
+            }
+            Err(error) => {
+                // A command line that cannot be parsed still says how its error shall look.
+                let ours = words.iter().take_while(|word| *word != "--");
+                let format = format(ours.into_iter().any(|word| word == "--json"));
+                Err(Refusal::Words { error, format })
+            }
+        }
+    }
+
+    fn understand(raw: RawArgs) -> Result<Self, Failure> {
+        let mut target = raw.server;
+        let (action, name) = match raw.command {
+            None => (Action::Overview, None),
+            Some(command) => understand_command(command, &mut target)?,
+        };
+        let target = Target::from_command(target.command)?;
+        target.check_name(name.as_deref())?;
+        Ok(Self {
+            format: format(raw.common.json),
+            verbosity: match raw.common.verbose {
+                true => Verbosity::Verbose,
+                false => Verbosity::Normal,
+            },
+            target,
+            connection: understand_connection(raw.common)?,
+            action,
+        })
+    }
+}
+
+fn format(json: bool) -> Format {
+    match json {
+        true => Format::Json,
+        false => Format::Human,
+    }
+}
+
+/// The command, and the server's name if one was given beside it.
+fn understand_command(
+    command: RawCommand,
+    target: &mut ServerCommand,
+) -> Result<(Action, Option<String>), Failure> {
+    let named = |action, named: crate::args::Named, target: &mut ServerCommand| {
+        *target = named.server;
+        (action, named.name)
+    };
+    Ok(match command {
+        RawCommand::Ls(args) => named(Action::Ls, args, target),
+        RawCommand::Tools(args) => named(Action::Tools, args, target),
+        RawCommand::Resources(args) => named(Action::Resources, args, target),
+        RawCommand::Prompts(args) => named(Action::Prompts, args, target),
+        RawCommand::Call(mut args) => {
+            *target = ServerCommand {
+                command: std::mem::take(&mut args.server.command),
+            };
+            (Action::Call(understand_call(args)?), None)
+        }
+        RawCommand::Read(args) => {
+            *target = args.server;
+            let (uri, out) = (args.uri, args.out);
+            (Action::Read { uri, out }, None)
+        }
+        RawCommand::Prompt(args) => {
+            *target = args.server;
+            let arguments = Given::parse_all(&args.arguments)?;
+            let name = args.name;
+            (Action::Prompt { name, arguments }, None)
+        }
+        RawCommand::Watch(mut args) => {
+            *target = ServerCommand {
+                command: std::mem::take(&mut args.server.command),
+            };
+            (understand_watch(args)?, None)
+        }
+        RawCommand::BuiltinServer => (Action::ServeBuiltIn, None),
+    })
+}
+
+fn understand_call(raw: RawCall) -> Result<Call, Failure> {
+    Ok(Call {
+        arguments: Given::parse_all(&raw.arguments)?,
+        tool: raw.tool,
+        whole: match &raw.args {
+            Some(word) => arguments::read_whole(word)?,
+            None => Extra::default(),
+        },
+        listing: match raw.no_list {
+            true => Listing::Skip,
+            false => Listing::First,
+        },
+        progress: match raw.progress {
+            RawProgress::Auto => ProgressDisplay::Bar,
+            RawProgress::Always => ProgressDisplay::Always,
+            RawProgress::Never => ProgressDisplay::Never,
+        },
+        out: raw.out,
+    })
+}
+
+fn understand_watch(raw: RawWatch) -> Result<Action, Failure> {
+    if raw.uris.is_empty() && !(raw.tools || raw.prompts || raw.resources) {
+        return Err(Failure::usage("there is nothing to watch")
+            .hint("name the URI of a resource, or a list with --tools, --prompts or --resources"));
+    }
+    Ok(Action::Watch {
+        filter: SubscriptionFilter {
+            tools_list_changed: raw.tools,
+            prompts_list_changed: raw.prompts,
+            resources_list_changed: raw.resources,
+            resource_subscriptions: Some(raw.uris).filter(|uris| !uris.is_empty()),
+            ..SubscriptionFilter::default()
+        },
+        reread: match raw.read {
+            true => Reread::Yes,
+            false => Reread::No,
+        },
+    })
+}
+
+fn understand_connection(raw: CommonArgs) -> Result<ConnectionOptions, Failure> {
+    let mut settings = Settings {
+        era: match raw.era {
+            None | Some(RawEra::Auto) => EraChoice::Auto,
+            Some(RawEra::Modern) => EraChoice::Modern,
+            Some(RawEra::Legacy) => EraChoice::Legacy,
+        },
+        ..Settings::default()
+    };
+    if let Some(date) = raw.protocol {
+        let revision: Revision = option("--protocol", date.parse())?;
+        settings.protocol = Some(revision);
+    }
+    if raw.dialect == Some(RawDialect::Lsp) {
+        settings.quirks = Quirks::lsp();
+    }
+    if let Some(time) = raw.start_timeout {
+        settings.timeouts.start = option("--start-timeout", parse_time(&time))?;
+    }
+    if let Some(time) = raw.timeout {
+        let timeout = option("--timeout", parse_time(&time))?;
+        // Whoever names a time means it, whatever progress there is.
+        settings.timeouts.request = timeout;
+        settings.timeouts.read = timeout;
+        settings.timeouts.call = timeout;
+        settings.timeouts.maximum = timeout;
+    }
+    let log_level = match raw.log_level {
+        Some(level) => Some(option("--log-level", level.parse())?),
+        None => None,
+    };
+    Ok(ConnectionOptions {
+        settings,
+        environment: raw
+            .env
+            .iter()
+            .map(|pair| option("--env", parse_variable(pair)))
+            .collect::<Result<_, _>>()?,
+        folder: raw.cwd,
+        log_level,
+    })
+}
+
+/// Says which option it was that made no sense.
+fn option<T, E: std::fmt::Display>(name: &str, value: Result<T, E>) -> Result<T, Failure> {
+    value.map_err(|error| Failure::usage(format!("{name}: {error}")))
+}
+
+fn parse_variable(pair: &str) -> Result<(String, String), String> {
+    match pair.split_once('=') {
+        Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
+        _ => Err(format!("\"{pair}\" is not NAME=VALUE")),
+    }
+}
+
+fn parse_time(text: &str) -> Result<Duration, String> {
+    let digits = text.trim_end_matches(|character: char| character.is_ascii_alphabetic());
+    let unit = match &text[digits.len()..] {
+        "ms" => 0.001,
+        "s" => 1.0,
+        "m" => 60.0,
+        "h" => 3600.0,
+        _ => return Err(format!("\"{text}\" is not a time like 500ms, 30s or 5m")),
+    };
+    let amount: f64 = digits
+        .parse()
+        .map_err(|_| format!("\"{text}\" is not a time like 500ms, 30s or 5m"))?;
+    match Duration::try_from_secs_f64(amount * unit) {
+        Ok(time) if time.is_zero() => Err("it must be more than nothing".to_owned()),
+        Ok(time) if time <= LONGEST_TIME => Ok(time),
+        _ => Err(format!("\"{text}\" is not between 1ms and 24h")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_have_a_unit_and_a_limit() {
+        for (text, expected) in [
+            ("500ms", Some(Duration::from_millis(500))),
+            ("1.5s", Some(Duration::from_millis(1500))),
+            ("2m", Some(Duration::from_secs(120))),
+            ("24h", Some(LONGEST_TIME)),
+            ("24.1h", None),
+            ("30", None),
+            ("s", None),
+            ("-1s", None),
+            ("0s", None),
+            ("1d", None),
+            ("1e999s", None),
+        ] {
+            assert_eq!(parse_time(text).ok(), expected, "{text}");
+        }
+    }
+
+    fn parse(words: &[&str]) -> Result<Invocation, Refusal> {
+        let program = std::iter::once("attache");
+        Invocation::parse(program.chain(words.iter().copied()).map(OsString::from))
+    }
+
+    #[test]
+    fn everything_after_the_dashes_is_the_command() {
+        for words in [
+            &["tools", "--json", "--", "node", "--json", "--", "x"][..],
+            &["--json", "tools", "--", "node", "--json", "--", "x"],
+            &["--json", "--", "node", "--json", "--", "x"],
+        ] {
+            let invocation = parse(words).unwrap();
+            assert_eq!(invocation.format, Format::Json);
+            assert_eq!(
+                invocation.target,
+                Target::Command {
+                    program: "node".into(),
+                    arguments: vec!["--json".into(), "--".into(), "x".into()],
+                },
+                "{words:?}"
+            );
+        }
+        assert_eq!(parse(&[]).unwrap().target, Target::BuiltIn);
+    }
+
+    #[test]
+    fn mistakes_are_named_with_their_option() {
+        for (words, message) in [
+            (
+                &["ls", "--timeout", "1"][..],
+                "--timeout: \"1\" is not a time",
+            ),
+            (&["ls", "--env", "X"], "--env: \"X\" is not NAME=VALUE"),
+            (
+                &["ls", "--protocol", "2020-01-01"],
+                "--protocol: \"2020-01-01\" is no known",
+            ),
+            (
+                &["ls", "--log-level", "loud"],
+                "--log-level: \"loud\" is no log level",
+            ),
+            (&["watch"], "there is nothing to watch"),
+            (
+                &["tools", "files"],
+                "no server is known by the name \"files\"",
+            ),
+            (&["call", "echo", "x"], "\"x\" is not an argument"),
+        ] {
+            match parse(words) {
+                Err(Refusal::Meaning { failure, .. }) => {
+                    assert!(failure.message.starts_with(message), "{failure}");
+                }
+                other => panic!("{words:?}: {other:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn words_that_cannot_be_parsed_keep_the_wish_for_json() {
+        let wish = |words| match parse(words) {
+            Err(Refusal::Words { format, .. }) => format,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(wish(&["call", "--json"]), Format::Json);
+        assert_eq!(wish(&["call", "--", "x", "--json"]), Format::Human);
+    }
+}

@@ -1,0 +1,266 @@
+//! How things of the protocol look to people.
+//!
+//! Pure functions from protocol types to [`Text`].
+
+use attache::Client;
+use attache::protocol::{Content, Json, MediaContent, Resource, ResourceContents};
+
+use super::Verbosity;
+use super::text::{Style, Text};
+use crate::base64;
+use crate::failure::Failure;
+
+/// Cause and remedy.
+pub(crate) fn failure(failure: &Failure, verbosity: Verbosity) -> Text {
+    let mut text = Text::new();
+    text.add(Style::Bad, "error: ");
+    if let Some(server) = &failure.server {
+        text.plain(server).plain(": ");
+    }
+    text.plain(&failure.message).end_line();
+    if let Some(hint) = &failure.hint {
+        text.add(Style::Good, "hint: ").plain(hint).end_line();
+    }
+    if verbosity == Verbosity::Verbose {
+        for line in &failure.details {
+            text.faint("stderr: ").plain(line).end_line();
+        }
+        if let Some(data) = &failure.data {
+            text.faint("data: ").plain(data.as_str()).end_line();
+        }
+    }
+    text
+}
+
+/// One line about a connected server.
+pub(crate) fn server_line(name: &str, client: &Client) -> Text {
+    let mut text = Text::new();
+    text.add(Style::Name, name);
+    if let Some(server) = client.server() {
+        text.plain("  ")
+            .plain(server.title.as_deref().unwrap_or(&server.name))
+            .plain(" ")
+            .plain(&server.version);
+    }
+    text.faint(&format!(
+        "  {} {}",
+        client.revision().era(),
+        client.revision()
+    ));
+    text.end_line();
+    text
+}
+
+/// A name, what it is for, and further lines below.
+pub(crate) fn entry(name: &str, width: usize, description: Option<&str>, below: &[String]) -> Text {
+    let mut text = Text::new();
+    let summary = description.and_then(|text| text.lines().find(|line| !line.trim().is_empty()));
+    text.column(Style::Name, name, width);
+    if let Some(summary) = summary {
+        text.plain("  ").plain(summary.trim());
+    }
+    text.end_line();
+    for line in below.iter().filter(|line| !line.is_empty()) {
+        text.plain(&" ".repeat(width + 2)).faint(line).end_line();
+    }
+    text
+}
+
+/// The blocks of an answer.
+pub(crate) fn contents(blocks: &[Content]) -> Text {
+    let mut text = Text::new();
+    for block in blocks {
+        text.append(content(block));
+    }
+    text
+}
+
+/// One block of an answer.
+pub(crate) fn content(block: &Content) -> Text {
+    let mut text = Text::new();
+    match block {
+        Content::Text(block) => {
+            text.block(Style::Plain, &block.text);
+        }
+        Content::Image(media) | Content::Audio(media) => {
+            text.faint(&describe_media(media)).end_line();
+        }
+        Content::ResourceLink(resource) => {
+            text.append(link(resource));
+        }
+        Content::Resource(embedded) => {
+            text.append(resource_contents(&embedded.resource));
+        }
+        Content::ToolUse(_) | Content::ToolResult(_) | Content::Other(_) => {
+            let json = Json::from_serialize(block).unwrap_or_default();
+            text.plain(json.as_str()).end_line();
+        }
+    }
+    text
+}
+
+/// The contents of a resource: the text itself, or what the bytes are.
+pub(crate) fn resource_contents(contents: &ResourceContents) -> Text {
+    let mut text = Text::new();
+    match (&contents.text, &contents.blob) {
+        (Some(words), _) => {
+            text.block(Style::Plain, words);
+        }
+        (None, Some(blob)) => {
+            let kind = contents.mime_type.as_deref().unwrap_or("binary");
+            let size = size(base64::decoded_length(blob));
+            text.faint(&format!("[{kind}, {size}] {}", contents.uri))
+                .end_line();
+        }
+        (None, None) => {
+            text.faint(&format!("[empty] {}", contents.uri)).end_line();
+        }
+    }
+    text
+}
+
+fn link(resource: &Resource) -> Text {
+    let mut text = Text::new();
+    let name = resource.title.as_deref().unwrap_or(&resource.name);
+    text.plain(name).faint(" ").plain(&resource.uri);
+    if let Some(kind) = &resource.mime_type {
+        text.faint(&format!(" [{kind}]"));
+    }
+    text.end_line();
+    text
+}
+
+fn describe_media(media: &MediaContent) -> String {
+    let size = size(base64::decoded_length(&media.data));
+    format!("[{}, {size}]", media.mime_type)
+}
+
+/// A JSON value, indented. Numbers stay as they were written.
+pub(crate) fn json(value: &Json) -> Text {
+    let mut text = Text::new();
+    text.block(Style::Plain, &indented(value.as_str()));
+    text
+}
+
+/// Breaks valid JSON into lines without reading its values.
+fn indented(json: &str) -> String {
+    let mut lines = String::with_capacity(json.len() * 2);
+    let mut depth = 0_usize;
+    let mut in_string = false;
+    let mut escaped = false;
+    let mut open = None;
+    for character in json.chars() {
+        if in_string {
+            lines.push(character);
+            in_string = escaped || character != '"';
+            escaped = !escaped && character == '\\';
+            continue;
+        }
+        if character.is_ascii_whitespace() {
+            continue;
+        }
+        let closes = matches!(character, '}' | ']');
+        if closes {
+            depth = depth.saturating_sub(1);
+        }
+        // What was opened and is closed at once stays on its line.
+        if open.take().is_some_and(|()| !closes) || (closes && !lines.ends_with(['{', '['])) {
+            lines.push('\n');
+            lines.extend(std::iter::repeat_n("  ", depth));
+        }
+        lines.push(character);
+        match character {
+            '"' => in_string = true,
+            '{' | '[' => {
+                depth += 1;
+                open = Some(());
+            }
+            ',' => open = Some(()),
+            ':' => lines.push(' '),
+            _ => {}
+        }
+    }
+    lines
+}
+
+/// A number of bytes as people say it.
+pub(crate) fn size(bytes: usize) -> String {
+    const UNITS: [&str; 3] = ["KB", "MB", "GB"];
+    let mut amount = bytes as f64;
+    let mut unit = "bytes";
+    for next in UNITS {
+        if amount < 1000.0 {
+            break;
+        }
+        amount /= 1000.0;
+        unit = next;
+    }
+    if unit == "bytes" {
+        format!("{bytes} {unit}")
+    } else {
+        format!("{amount:.1} {unit}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::text::Colour;
+    use super::*;
+
+    #[test]
+    fn sizes_read_well() {
+        for (bytes, text) in [
+            (0, "0 bytes"),
+            (999, "999 bytes"),
+            (12_345, "12.3 KB"),
+            (5_000_000, "5.0 MB"),
+            (7_200_000_000_000, "7200.0 GB"),
+        ] {
+            assert_eq!(size(bytes), text);
+        }
+    }
+
+    #[test]
+    fn json_is_indented_without_touching_values() {
+        let json = r#"{"a":[1e400, {}],"b \\\" {":"x, [y]","c":[],"d":{"e":null}}"#;
+        insta::assert_snapshot!(indented(json), @r#"
+        {
+          "a": [
+            1e400,
+            {}
+          ],
+          "b \\\" {": "x, [y]",
+          "c": [],
+          "d": {
+            "e": null
+          }
+        }
+        "#);
+    }
+
+    #[test]
+    fn every_kind_of_block_is_shown() {
+        let blocks: Vec<Content> = serde_json::from_str(
+            r#"[
+                {"type":"text","text":"hello\nworld"},
+                {"type":"image","data":"AAAA","mimeType":"image/png"},
+                {"type":"audio","data":"AA==","mimeType":"audio/wav"},
+                {"type":"resource_link","uri":"demo://a","name":"a","mimeType":"text/plain"},
+                {"type":"resource","resource":{"uri":"demo://b","text":"inside"}},
+                {"type":"resource","resource":{"uri":"demo://c","blob":"AAAA"}},
+                {"type":"hologram","n":1}
+            ]"#,
+        )
+        .unwrap();
+        insta::assert_snapshot!(contents(&blocks).render(Colour::Off), @r#"
+        hello
+        world
+        [image/png, 3 bytes]
+        [audio/wav, 1 bytes]
+        a demo://a [text/plain]
+        inside
+        [binary, 3 bytes] demo://c
+        {"type":"hologram","n":1}
+        "#);
+    }
+}

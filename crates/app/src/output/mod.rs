@@ -1,0 +1,232 @@
+//! Where output goes: documents and text to stdout, everything else to stderr.
+//!
+//! The only module that prints. What is printed is either JSON or a [`Text`], which is harmless by
+//! construction. Knows nothing of servers.
+
+pub(crate) mod human;
+pub(crate) mod json;
+mod progress;
+pub(crate) mod safe_text;
+pub(crate) mod text;
+
+use std::io::{self, IsTerminal, Write};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+pub(crate) use progress::{Progress, ProgressDisplay};
+pub(crate) use text::{Colour, Style, Text};
+
+use crate::failure::{Exit, Failure};
+use crate::invocation::Refusal;
+
+/// How results are printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Format {
+    Human,
+    Json,
+}
+
+/// How much is said besides results.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Verbosity {
+    Normal,
+    Verbose,
+}
+
+/// What one command prints. Cheap to clone.
+#[derive(Clone)]
+pub(crate) struct Output {
+    pub(crate) format: Format,
+    pub(crate) verbosity: Verbosity,
+    stdout: Stream,
+    stderr: Stream,
+    bar: Arc<Mutex<BarState>>,
+}
+
+/// The progress bar on stderr, which has to make room for other lines.
+#[derive(Debug, Default)]
+enum BarState {
+    /// It has not been needed yet.
+    #[default]
+    NotShown,
+    Shown(indicatif::ProgressBar),
+    /// The user is typing, or has been, and must not be disturbed.
+    PutAway,
+}
+
+/// What is known about one of the two streams.
+#[derive(Clone, Copy)]
+struct Stream {
+    is_terminal: bool,
+    colour: Colour,
+}
+
+impl Stream {
+    fn new(is_terminal: bool) -> Self {
+        let set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+        let forced = set("CLICOLOR_FORCE") && !set("NO_COLOR");
+        let wanted = is_terminal && !set("NO_COLOR");
+        Self {
+            is_terminal,
+            colour: if forced || wanted {
+                Colour::On
+            } else {
+                Colour::Off
+            },
+        }
+    }
+}
+
+impl Output {
+    pub(crate) fn new(format: Format, verbosity: Verbosity) -> Self {
+        Self {
+            format,
+            verbosity,
+            stdout: Stream::new(io::stdout().is_terminal()),
+            stderr: Stream::new(io::stderr().is_terminal()),
+            bar: Arc::default(),
+        }
+    }
+
+    /// Whether somebody looks at the results.
+    pub(crate) fn is_terminal(&self) -> bool {
+        self.stdout.is_terminal
+    }
+
+    /// Whether somebody can be asked something.
+    pub(crate) fn can_ask(&self) -> bool {
+        self.stderr.is_terminal && io::stdin().is_terminal()
+    }
+
+    /// Prints text for people.
+    pub(crate) fn text(&self, text: &Text) -> Result<(), Failure> {
+        self.write(text.render(self.stdout.colour).as_bytes())
+    }
+
+    /// Prints one JSON document on a line of its own.
+    pub(crate) fn document(&self, json: &str) -> Result<(), Failure> {
+        let mut line = if self.stdout.is_terminal {
+            safe_text::json(json).into_owned()
+        } else {
+            json.to_owned()
+        };
+        line.push('\n');
+        self.write(line.as_bytes())
+    }
+
+    fn write(&self, bytes: &[u8]) -> Result<(), Failure> {
+        let written = self.aside(|| {
+            let mut stdout = io::stdout().lock();
+            stdout.write_all(bytes).and_then(|()| stdout.flush())
+        });
+        written.map_err(|error| match error.kind() {
+            // Whoever reads has seen enough, which is no failure.
+            io::ErrorKind::BrokenPipe => Failure {
+                exit: Exit::Done,
+                ..Failure::unexpected(String::new())
+            },
+            _ => Failure::unexpected(format!("cannot write the output: {error}")),
+        })
+    }
+
+    /// Says something in passing. Scripts that read JSON hear it only if they ask.
+    pub(crate) fn note(&self, text: &str) {
+        if self.format == Format::Human || self.verbosity == Verbosity::Verbose {
+            let mut line = Text::new();
+            line.add(Style::Warning, "note: ").plain(text).end_line();
+            self.aside_text(&line);
+        }
+    }
+
+    /// Prints to stderr something that was asked for: logs, questions.
+    pub(crate) fn aside_text(&self, text: &Text) {
+        let rendered = text.render(self.stderr.colour);
+        // There is nowhere left to complain to.
+        let _ = self.aside(|| io::stderr().lock().write_all(rendered.as_bytes()));
+    }
+
+    /// Says why a command failed, if it did.
+    pub(crate) fn conclude(&self, result: Result<(), Failure>) -> Exit {
+        match result {
+            Ok(()) => Exit::Done,
+            Err(failure) => {
+                self.failure(&failure);
+                failure.exit
+            }
+        }
+    }
+
+    fn failure(&self, failure: &Failure) {
+        if failure.message.is_empty() {
+            return;
+        }
+        match self.format {
+            Format::Json => {
+                let mut line = json::failure(failure);
+                if self.stderr.is_terminal {
+                    line = safe_text::json(&line).into_owned();
+                }
+                line.push('\n');
+                let _ = self.aside(|| io::stderr().lock().write_all(line.as_bytes()));
+            }
+            Format::Human => self.aside_text(&human::failure(failure, self.verbosity)),
+        }
+    }
+
+    /// Shows the progress of something that takes its time, as far as `display` and the terminal
+    /// allow.
+    pub(crate) fn progress(&self, what: &str, display: ProgressDisplay) -> Progress {
+        Progress::new(self.clone(), what, display)
+    }
+
+    /// Takes the progress bar away, because the user is going to type.
+    pub(crate) fn put_bar_away(&self) {
+        if let BarState::Shown(bar) = std::mem::replace(&mut *self.bar(), BarState::PutAway) {
+            bar.finish_and_clear();
+        }
+    }
+
+    fn bar(&self) -> MutexGuard<'_, BarState> {
+        self.bar.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Runs `print` while the progress bar is out of the way.
+    fn aside<T>(&self, print: impl FnOnce() -> T) -> T {
+        match &*self.bar() {
+            BarState::Shown(bar) => bar.suspend(print),
+            BarState::NotShown | BarState::PutAway => print(),
+        }
+    }
+}
+
+/// Prints help, version, or what is wrong with a command line.
+pub(crate) fn refusal(refusal: &Refusal) -> Exit {
+    match refusal {
+        Refusal::Words { error, .. } if !error.use_stderr() => {
+            // A closed pipe has seen enough.
+            let _ = error.print();
+            Exit::Done
+        }
+        Refusal::Words {
+            error,
+            format: Format::Human,
+        } => {
+            let _ = error.print();
+            Exit::Usage
+        }
+        Refusal::Words {
+            error,
+            format: Format::Json,
+        } => {
+            let text = error.to_string();
+            let message = text.lines().next().unwrap_or_default();
+            let failure =
+                Failure::usage(message.trim_start_matches("error: ")).hint("see `attache --help`");
+            Output::new(Format::Json, Verbosity::Normal).failure(&failure);
+            Exit::Usage
+        }
+        Refusal::Meaning { failure, format } => {
+            Output::new(*format, Verbosity::Normal).failure(failure);
+            failure.exit
+        }
+    }
+}

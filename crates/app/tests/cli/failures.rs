@@ -1,0 +1,226 @@
+//! How failures look and which exit code they have.
+
+use serde_json::{Value, json};
+
+use crate::harness::{Scratch, builtin, recorded, run, run_on};
+
+#[track_caller]
+fn check(words: &[&str], code: i32, expected: Value) {
+    let outcome = run(&[words, &["--json"]].concat()).expect(code);
+    assert_eq!(outcome.stdout, "", "{outcome:?}");
+    let error = outcome.error();
+    let members: Vec<_> = error.as_object().unwrap().keys().cloned().collect();
+    assert_eq!(
+        members,
+        ["code", "data", "hint", "kind", "message", "server"]
+    );
+    for (member, value) in expected.as_object().unwrap() {
+        assert_eq!(&error[member], value, "{member} of {error}");
+    }
+}
+
+#[test]
+fn an_unknown_tool_is_not_called() {
+    check(
+        &["call", "eco", "message=x"],
+        5,
+        json!({
+            "kind": "server_error",
+            "message": "there is no tool \"eco\"",
+            "server": "attache-demo",
+            "hint": "did you mean \"echo\"?",
+        }),
+    );
+    let record = Scratch::new("unknown-tool");
+    let server = recorded(&builtin(), &record);
+    run_on(&server, &["call", "eco"]).expect(5);
+    assert!(!record.text().contains("tools/call"), "{}", record.text());
+    // Who does not want to look is answered by the server.
+    check(
+        &["call", "eco", "--no-list"],
+        5,
+        json!({"kind": "server_error", "code": -32602}),
+    );
+}
+
+#[test]
+fn a_tool_that_fails_prints_its_result_and_exits_5() {
+    let outcome = run(&["call", "count", "to=0", "--json"]).expect(5);
+    assert_eq!(outcome.document()["isError"], true);
+    assert_eq!(outcome.error()["kind"], "server_error");
+    let outcome = run(&["call", "count", "to=0"]).expect(5);
+    assert_eq!(outcome.stdout, "\"to\" must be from 1 to 1000\n");
+    assert_eq!(
+        outcome.stderr,
+        "error: attache-demo: the tool count failed\n"
+    );
+}
+
+#[test]
+fn resources_and_prompts_that_do_not_exist() {
+    for (era, code) in [("modern", -32602), ("legacy", -32002)] {
+        check(
+            &["read", "demo://nothing", "--era", era],
+            5,
+            json!({
+                "kind": "server_error",
+                "message": "the resource does not exist: there is no resource demo://nothing",
+                "code": code,
+                "data": {"uri": "demo://nothing"},
+            }),
+        );
+    }
+    check(
+        &["prompt", "intro"],
+        5,
+        json!({"message": "there is no prompt \"intro\"", "hint": "there are: introduce"}),
+    );
+}
+
+#[test]
+fn mistakes_in_arguments() {
+    check(
+        &["call", "echo", "mesage=x"],
+        2,
+        json!({
+            "kind": "usage",
+            "message": "echo has no argument \"mesage\"",
+            "hint": "did you mean \"message\"?",
+        }),
+    );
+    check(
+        &["call", "count", "to=ten"],
+        2,
+        json!({"message": "argument \"to\": expected a whole number, got \"ten\""}),
+    );
+    check(
+        &["prompt", "introduce"],
+        2,
+        json!({
+            "message": "introduce needs the argument \"name\"",
+            "hint": "it takes: name=<string> [style=<string>]",
+        }),
+    );
+    check(
+        &["call"],
+        2,
+        json!({"kind": "usage", "hint": "see `attache --help`"}),
+    );
+    check(
+        &["tools", "--era", "stone-age"],
+        2,
+        json!({"kind": "usage"}),
+    );
+    check(
+        &["tools", "https://example.org/mcp"],
+        2,
+        json!({
+            "message": "no server is known by the address https://example.org/mcp",
+            "hint": "give the server's command after `--`, for example: -- uvx mcp-server-time",
+        }),
+    );
+}
+
+#[test]
+fn fault_13_a_missing_command_is_named() {
+    let outcome = run(&["tools", "--json", "--", "no-such-command-anywhere"]).expect(4);
+    assert_eq!(outcome.stdout, "");
+    let error = outcome.error();
+    assert_eq!(error["kind"], "spawn");
+    let message = error["message"].as_str().unwrap();
+    assert!(message.contains("`no-such-command-anywhere`"), "{message}");
+    let outcome = run(&["tools", "--", "/no/such/file"]).expect(4);
+    assert_eq!(
+        outcome.stderr,
+        "error: file: cannot start `/no/such/file`: there is no file /no/such/file; check the path\n"
+    );
+    // A state is shown even so.
+    let outcome = run(&["ls", "--json", "--", "/no/such/file"]).expect(4);
+    assert_eq!(outcome.document()["servers"][0]["state"], "unreachable");
+    assert_eq!(
+        outcome.document()["servers"][0]["lastError"],
+        outcome.error()
+    );
+}
+
+#[test]
+fn a_command_that_is_no_server() {
+    let outcome = run(&["ls", "--", "sh", "-c", "echo broken >&2; exit 3"]).expect(4);
+    insta::assert_snapshot!(outcome.stderr, @"
+    error: sh: no session: the server exited with code 3; its last words: broken
+    hint: run the command by itself to see why it leaves
+    ");
+    let outcome = run(&[
+        "tools",
+        "--json",
+        "--start-timeout",
+        "200ms",
+        "--",
+        "sh",
+        "-c",
+        "exec sleep 1000",
+    ])
+    .expect(4);
+    assert_eq!(outcome.error()["kind"], "connect");
+}
+
+#[test]
+fn a_tool_that_takes_too_long_is_told_to_stop() {
+    for era in ["modern", "legacy"] {
+        let record = Scratch::new(&format!("timeout-{era}"));
+        let server = recorded(&builtin(), &record);
+        // Progress does not put off a time that was asked for.
+        let words = [
+            "call",
+            "count",
+            "to=1000",
+            "delay_ms=10",
+            "--timeout",
+            "300ms",
+            "--era",
+            era,
+        ];
+        let outcome = run_on(&server, &words).expect(6);
+        assert!(
+            outcome.stderr.contains("the server was told to stop"),
+            "{outcome:?}"
+        );
+        record.wait_for("notifications/cancelled");
+    }
+}
+
+#[test]
+fn fault_38_a_server_that_dies_during_a_call_leaves_the_outcome_unknown() {
+    // It takes everything down with it when the call arrives.
+    let script = r#"
+        { while read -r line; do
+            printf '%s\n' "$line"
+            case $line in *tools/call*) kill -9 $$; exit;; esac
+          done; } | "$0" __builtin-server"#;
+    let outcome = run(&[
+        "call",
+        "count",
+        "to=100",
+        "--json",
+        "--",
+        "sh",
+        "-c",
+        script,
+        env!("CARGO_BIN_EXE_attache"),
+    ])
+    .expect(8);
+    assert_eq!(outcome.error()["kind"], "outcome_unknown");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn output_that_cannot_be_written_is_reported() {
+    let full = std::fs::OpenOptions::new()
+        .write(true)
+        .open("/dev/full")
+        .unwrap();
+    let mut command = crate::harness::attache();
+    command.args(["tools", "--json"]).stdout(full);
+    let outcome = crate::harness::finish(&mut command).expect(1);
+    assert_eq!(outcome.error()["kind"], "unexpected");
+}

@@ -1,0 +1,167 @@
+//! Runs the real binary and waits for things to happen.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+/// How long anything in these tests may take on a busy machine.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+
+/// How a run of the binary ended.
+#[derive(Debug)]
+pub(crate) struct Outcome {
+    pub(crate) code: i32,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+impl Outcome {
+    /// The one JSON document on stdout.
+    #[track_caller]
+    pub(crate) fn document(&self) -> Value {
+        assert_eq!(self.stdout.lines().count(), 1, "{self:?}");
+        serde_json::from_str(&self.stdout).unwrap()
+    }
+
+    /// The one JSON line on stderr.
+    #[track_caller]
+    pub(crate) fn error(&self) -> Value {
+        assert_eq!(self.stderr.lines().count(), 1, "{self:?}");
+        let document: Value = serde_json::from_str(&self.stderr).unwrap();
+        document["error"].clone()
+    }
+
+    #[track_caller]
+    pub(crate) fn expect(self, code: i32) -> Self {
+        assert_eq!(self.code, code, "{self:?}");
+        self
+    }
+}
+
+/// The binary with an environment that does not depend on who runs the tests.
+pub(crate) fn attache() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_attache"));
+    for variable in ["NO_COLOR", "CLICOLOR_FORCE"] {
+        command.env_remove(variable);
+    }
+    command.stdin(Stdio::null());
+    command
+}
+
+/// Runs the binary with these words.
+pub(crate) fn run(words: &[&str]) -> Outcome {
+    finish(attache().args(words))
+}
+
+/// Runs the binary with these words on a server.
+pub(crate) fn run_on(server: &[String], words: &[&str]) -> Outcome {
+    finish(attache().args(words).arg("--").args(server))
+}
+
+pub(crate) fn finish(command: &mut Command) -> Outcome {
+    let output = command.output().unwrap();
+    Outcome {
+        code: output.status.code().unwrap_or(-1),
+        stdout: String::from_utf8(output.stdout).unwrap(),
+        stderr: String::from_utf8(output.stderr).unwrap(),
+    }
+}
+
+/// A file of its own for a test, gone when dropped.
+pub(crate) struct Scratch(PathBuf);
+
+impl Scratch {
+    pub(crate) fn new(name: &str) -> Self {
+        let file = format!("attache-cli-{}-{name}", std::process::id());
+        let path = std::env::temp_dir().join(file);
+        let _ = std::fs::remove_file(&path);
+        Self(path)
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.0
+    }
+
+    pub(crate) fn text(&self) -> String {
+        std::fs::read_to_string(&self.0).unwrap_or_default()
+    }
+
+    /// Waits until the file contains `text`.
+    pub(crate) fn wait_for(&self, text: &str) {
+        wait_until(&format!("{text} in {}", self.text()), || {
+            self.text().contains(text)
+        });
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+#[track_caller]
+pub(crate) fn wait_until(what: &str, mut condition: impl FnMut() -> bool) {
+    let deadline = Instant::now() + PATIENCE;
+    while !condition() {
+        assert!(Instant::now() < deadline, "waited in vain for {what}");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+fn words(words: &[&str]) -> Vec<String> {
+    words.iter().map(|word| (*word).to_owned()).collect()
+}
+
+/// The built-in server as a command.
+pub(crate) fn builtin() -> Vec<String> {
+    words(&[env!("CARGO_BIN_EXE_attache"), "__builtin-server"])
+}
+
+/// A server with everything it is sent recorded in a file.
+pub(crate) fn recorded(server: &[String], record: &Scratch) -> Vec<String> {
+    let mut command = words(&["sh", "-c", r#"file=$1; shift; tee -a "$file" | "$@""#, "sh"]);
+    command.push(record.path().display().to_string());
+    command.extend_from_slice(server);
+    command
+}
+
+/// A server that attacks the terminal.
+pub(crate) fn hostile() -> Vec<String> {
+    words(&[
+        "sh",
+        concat!(env!("CARGO_MANIFEST_DIR"), "/tests/servers/hostile.sh"),
+    ])
+}
+
+fn test_deps() -> PathBuf {
+    match std::env::var_os("ATTACHE_TEST_DEPS") {
+        Some(folder) => folder.into(),
+        None => Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.test-deps"),
+    }
+}
+
+/// The reference server of the protocol, of the legacy era.
+pub(crate) fn everything() -> Vec<String> {
+    let script = "npm/node_modules/@modelcontextprotocol/server-everything/dist/index.js";
+    let script = test_deps().join(script);
+    assert!(
+        script.exists(),
+        "{} is missing; run scripts/install-test-servers",
+        script.display()
+    );
+    words(&["node", &script.display().to_string()])
+}
+
+/// The time server of both eras.
+pub(crate) fn time() -> Vec<String> {
+    let script = test_deps().join("python-modern/bin/mcp-server-time");
+    assert!(
+        script.exists(),
+        "{} is missing; run scripts/install-test-servers",
+        script.display()
+    );
+    words(&[&script.display().to_string()])
+}

@@ -1,0 +1,168 @@
+//! The help of every command, as it is printed.
+
+use crate::harness::run;
+
+fn help(words: &[&str]) -> String {
+    let outcome = run(words).expect(0);
+    assert_eq!(outcome.stderr, "");
+    outcome.stdout
+}
+
+#[test]
+fn the_program() {
+    insta::assert_snapshot!(help(&["--help"]), @"
+    Talk to any MCP server from the shell
+
+    Usage: attache [OPTIONS] [VERB] [-- <COMMAND>...]
+
+    Verbs:
+      ls         Show the server: state, era, revision, what it offers
+      tools      List the tools
+      resources  List the resources and resource templates
+      prompts    List the prompts
+      call       Call a tool
+      read       Read a resource
+      prompt     Get a prompt, filled in
+      watch      Print changes of resources and lists as they happen, until Ctrl-C
+
+    Arguments:
+      [COMMAND]...  The server's command and its arguments
+
+    Options:
+          --json            Print one JSON document; failures are JSON on stderr
+      -v, --verbose         Show the server's stderr and log, and more about failures
+          --timeout <TIME>  How long one request may take, like 500ms, 30s or 5m
+      -h, --help            Print help
+      -V, --version         Print version
+
+    Server:
+          --start-timeout <TIME>      How long the server may take to start, like 30s
+          --env <NAME=VALUE>          Set a variable in the server's environment; may be repeated
+          --cwd <FOLDER>              Start the server in this folder
+          --log-level <LEVEL>         Show the server's log from this level on, like info
+          --era <auto|modern|legacy>  Which protocol era to speak; auto finds out
+          --protocol <DATE>           The protocol revision to ask for, like 2025-06-18
+          --dialect <standard|lsp>    lsp adds `$/cancelRequest`, `shutdown` and `exit`
+
+    Without `-- COMMAND` every command talks to a small server inside this program.
+
+    Exit codes: 0 done, 1 unexpected, 2 usage, 4 server unreachable, 5 the tool failed or does not
+    exist, 6 timed out, 7 cancelled or refused, 8 outcome unknown.
+
+    Example:
+      attache tools -- uvx mcp-server-time
+      attache call echo message=hi
+    ");
+}
+
+#[test]
+fn call() {
+    insta::assert_snapshot!(help(&["call", "--help"]), @r#"
+    Call a tool
+
+    Usage: attache call [OPTIONS] <TOOL> [KEY=VALUE]... [-- <COMMAND>...]
+
+    Arguments:
+      <TOOL>          The tool's name
+      [KEY=VALUE]...  The tool's arguments, see below
+      [COMMAND]...    The server's command and its arguments
+
+    Options:
+          --args <JSON>                   All arguments as one JSON object, or @file, or - for stdin
+          --no-list                       Do not list the tools first
+          --progress <auto|always|never>  A bar on a terminal (auto), also lines elsewhere (always)
+          --out <FILE>                    Save the first image, sound or other binary content
+          --json                          Print one JSON document; failures are JSON on stderr
+      -v, --verbose                       Show the server's stderr and log, and more about failures
+          --timeout <TIME>                How long one request may take, like 500ms, 30s or 5m
+      -h, --help                          Print help
+
+    Server:
+          --start-timeout <TIME>      How long the server may take to start, like 30s
+          --env <NAME=VALUE>          Set a variable in the server's environment; may be repeated
+          --cwd <FOLDER>              Start the server in this folder
+          --log-level <LEVEL>         Show the server's log from this level on, like info
+          --era <auto|modern|legacy>  Which protocol era to speak; auto finds out
+          --protocol <DATE>           The protocol revision to ask for, like 2025-06-18
+          --dialect <standard|lsp>    lsp adds `$/cancelRequest`, `shutdown` and `exit`
+
+    Tool arguments:
+      key=value       a value of the type that the tool's schema says; text if it allows text.
+                      Repeat the key for a list; a.b=value reaches into an object.
+      key=@file       the same, read from a file (- is stdin)
+      key:=json       a JSON value, for example count:=3, tags:='["a"]', note:=null
+      key:=@file      the same, read from a file
+
+    The tools are listed first, to know these types and to say so if there is no such tool;
+    --no-list calls without looking.
+
+    Example:
+      attache call get_current_time timezone=Europe/Paris -- uvx mcp-server-time
+    "#);
+}
+
+#[test]
+fn watch() {
+    insta::assert_snapshot!(help(&["watch", "--help"]), @"
+    Print changes of resources and lists as they happen, until Ctrl-C
+
+    Usage: attache watch [OPTIONS] [URI]... [-- <COMMAND>...]
+
+    Arguments:
+      [URI]...      URIs of resources to watch
+      [COMMAND]...  The server's command and its arguments
+
+    Options:
+          --tools           Watch the list of tools
+          --prompts         Watch the list of prompts
+          --resources       Watch the list of resources
+          --read            Read a resource again when it has changed, and print it
+          --json            Print one JSON document; failures are JSON on stderr
+      -v, --verbose         Show the server's stderr and log, and more about failures
+          --timeout <TIME>  How long one request may take, like 500ms, 30s or 5m
+      -h, --help            Print help
+
+    Server:
+          --start-timeout <TIME>      How long the server may take to start, like 30s
+          --env <NAME=VALUE>          Set a variable in the server's environment; may be repeated
+          --cwd <FOLDER>              Start the server in this folder
+          --log-level <LEVEL>         Show the server's log from this level on, like info
+          --era <auto|modern|legacy>  Which protocol era to speak; auto finds out
+          --protocol <DATE>           The protocol revision to ask for, like 2025-06-18
+          --dialect <standard|lsp>    lsp adds `$/cancelRequest`, `shutdown` and `exit`
+
+    Example:
+      attache watch demo://clock --read
+    ");
+}
+
+#[test]
+fn every_command_has_an_example_and_shows_where_the_server_goes() {
+    for command in [
+        "ls",
+        "tools",
+        "resources",
+        "prompts",
+        "call",
+        "read",
+        "prompt",
+        "watch",
+    ] {
+        let help = help(&[command, "--help"]);
+        assert!(
+            help.contains(&format!("Example:\n  attache {command} ")),
+            "{help}"
+        );
+        assert!(help.contains("[-- <COMMAND>...]"), "{help}");
+        assert!(
+            help.lines().all(|line| line.chars().count() <= 100),
+            "{help}"
+        );
+    }
+}
+
+#[test]
+fn the_version_is_one_line() {
+    let version = help(&["--version"]);
+    assert_eq!(version, format!("attache {}\n", env!("CARGO_PKG_VERSION")));
+}

@@ -1,0 +1,14 @@
+//! The real binary against real servers.
+
+#![expect(clippy::unwrap_used, reason = "everything here is a test")]
+
+mod builtin;
+mod failures;
+mod harness;
+mod help;
+mod hostile;
+mod real_servers;
+#[cfg(unix)]
+mod signals;
+#[cfg(unix)]
+mod terminal;

@@ -1,0 +1,163 @@
+//! Signals to the command, without a terminal.
+
+use std::io::{BufRead as _, BufReader};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::harness::{PATIENCE, Scratch, attache, builtin, recorded, wait_until};
+
+fn signal(child: &Child, name: &str) {
+    let status = Command::new("kill")
+        .args([&format!("-{name}"), &child.id().to_string()])
+        .status();
+    assert!(status.unwrap().success());
+}
+
+fn exit_code(child: &mut Child) -> Option<i32> {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        if let Some(status) = child.try_wait().unwrap() {
+            return status.code();
+        }
+        assert!(Instant::now() < deadline, "it does not end");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+/// Whether a process runs, and is no zombie.
+fn runs(id: &str) -> bool {
+    let status = std::fs::read_to_string(format!("/proc/{id}/stat"));
+    status.is_ok_and(|status| !status.contains(") Z "))
+}
+
+#[test]
+fn fault_11_signals_cancel_the_call_and_tell_the_server() {
+    for name in ["INT", "TERM", "HUP"] {
+        let record = Scratch::new(&format!("signal-{name}"));
+        let mut child = attache()
+            .args(["call", "count", "to=1000", "--json", "--"])
+            .args(recorded(&builtin(), &record))
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        record.wait_for("tools/call");
+        signal(&child, name);
+        assert_eq!(exit_code(&mut child), Some(7), "{name}");
+        let output = child.wait_with_output().unwrap();
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert!(
+            stderr.contains("cancelled; the server was told"),
+            "{stderr}"
+        );
+        assert!(output.stdout.is_empty());
+        record.wait_for("notifications/cancelled");
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn fault_11_a_signal_while_connecting_takes_the_server_down() {
+    for name in ["INT", "TERM", "HUP"] {
+        let record = Scratch::new(&format!("connecting-{name}"));
+        let script = r#"echo $$ >"$0"; exec sleep 1000"#;
+        let mut child = attache()
+            .args(["tools", "--", "sh", "-c", script])
+            .arg(record.path())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        record.wait_for("\n");
+        let server = record.text().trim().to_owned();
+        assert!(runs(&server));
+        signal(&child, name);
+        assert_eq!(exit_code(&mut child), Some(7), "{name}");
+        let left = Instant::now();
+        wait_until("the server to end", || !runs(&server));
+        assert!(
+            left.elapsed() < Duration::from_secs(2),
+            "{:?}",
+            left.elapsed()
+        );
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn fault_01_a_server_that_will_not_leave_is_gone_soon_after_the_command() {
+    let record = Scratch::new("stubborn");
+    // The server obeys the end of its input, its launcher obeys nothing.
+    let script = r#"trap "" TERM HUP INT; echo $$ >"$1"; "$0" __builtin-server; while :; do sleep 1000; done"#;
+    let began = Instant::now();
+    let output = attache()
+        .args(["call", "echo", "message=hi", "--", "sh", "-c", script])
+        .arg(env!("CARGO_BIN_EXE_attache"))
+        .arg(record.path())
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(0));
+    assert_eq!(output.stdout, b"hi\n");
+    // The answer did not wait for the server to leave.
+    assert!(
+        began.elapsed() < Duration::from_secs(1),
+        "{:?}",
+        began.elapsed()
+    );
+    let left = Instant::now();
+    let server = record.text().trim().to_owned();
+    wait_until("the server to end", || !runs(&server));
+    assert!(
+        left.elapsed() < Duration::from_secs(2),
+        "{:?}",
+        left.elapsed()
+    );
+}
+
+#[test]
+fn a_watch_ends_well_when_the_user_ends_it() {
+    for era in ["modern", "legacy"] {
+        let mut child = attache()
+            .args(["watch", "demo://clock", "--read", "--json", "--era", era])
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let change: serde_json::Value =
+            serde_json::from_str(&lines.next().unwrap().unwrap()).unwrap();
+        assert_eq!(change["method"], "notifications/resources/updated");
+        assert_eq!(change["params"]["uri"], "demo://clock");
+        assert_eq!(change["result"]["contents"][0]["uri"], "demo://clock");
+        signal(&child, "INT");
+        assert_eq!(exit_code(&mut child), Some(0), "{era}");
+    }
+}
+
+#[test]
+fn a_watch_whose_server_leaves_says_so() {
+    // The server hears of the subscription and nothing more.
+    let script = r#"
+        { for line in initialize initialized subscribe; do
+            read -r line; printf '%s\n' "$line"
+          done; } | "$0" __builtin-server"#;
+    let output = attache()
+        .args([
+            "watch",
+            "demo://clock",
+            "--json",
+            "--era",
+            "legacy",
+            "--",
+            "sh",
+            "-c",
+            script,
+        ])
+        .arg(env!("CARGO_BIN_EXE_attache"))
+        .output()
+        .unwrap();
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(4), "{stderr}");
+    assert!(
+        stderr.contains("the watch ended: the server exited"),
+        "{stderr}"
+    );
+}

@@ -1,0 +1,197 @@
+//! The command on a real pseudo-terminal.
+
+use std::io::{Read as _, Write};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use portable_pty::{Child, CommandBuilder, PtySize, native_pty_system};
+
+use crate::harness::{PATIENCE, Scratch, builtin, everything, hostile, recorded, wait_until};
+
+/// The command on a terminal that is read and typed on.
+struct Terminal {
+    child: Box<dyn Child + Send + Sync>,
+    keyboard: Box<dyn Write + Send>,
+    screen: Arc<Mutex<String>>,
+}
+
+impl Terminal {
+    fn start(words: &[&str], server: &[String]) -> Self {
+        let size = PtySize {
+            rows: 24,
+            cols: 80,
+            pixel_width: 0,
+            pixel_height: 0,
+        };
+        let pair = native_pty_system().openpty(size).unwrap();
+        let mut command = CommandBuilder::new(env!("CARGO_BIN_EXE_attache"));
+        command.args(words);
+        command.env_remove("NO_COLOR");
+        command.env("TERM", "xterm");
+        if !server.is_empty() {
+            command.arg("--");
+            command.args(server);
+        }
+        let child = pair.slave.spawn_command(command).unwrap();
+        let mut reader = pair.master.try_clone_reader().unwrap();
+        let keyboard = pair.master.take_writer().unwrap();
+        let screen = Arc::new(Mutex::new(String::new()));
+        let seen = screen.clone();
+        std::thread::spawn(move || {
+            let _master = pair.master;
+            let mut chunk = [0; 4096];
+            while let Ok(length @ 1..) = reader.read(&mut chunk) {
+                let text = String::from_utf8_lossy(&chunk[..length]).into_owned();
+                seen.lock().unwrap().push_str(&text);
+            }
+        });
+        Self {
+            child,
+            keyboard,
+            screen,
+        }
+    }
+
+    fn screen(&self) -> String {
+        self.screen.lock().unwrap().clone()
+    }
+
+    /// Waits until the screen shows `text`, and forgets everything up to it.
+    #[track_caller]
+    fn see(&mut self, text: &str) {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            {
+                let mut screen = self.screen.lock().unwrap();
+                if let Some(at) = screen.find(text) {
+                    screen.drain(..at + text.len());
+                    return;
+                }
+            }
+            let screen = self.screen();
+            assert!(Instant::now() < deadline, "no {text:?} in {screen:?}");
+            std::thread::sleep(Duration::from_millis(2));
+        }
+    }
+
+    fn type_in(&mut self, keys: &str) {
+        self.keyboard.write_all(keys.as_bytes()).unwrap();
+        self.keyboard.flush().unwrap();
+    }
+
+    #[track_caller]
+    fn exit_code(&mut self) -> u32 {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                return status.exit_code();
+            }
+            assert!(
+                Instant::now() < deadline,
+                "it does not end: {}",
+                self.screen()
+            );
+            std::thread::sleep(Duration::from_millis(2));
+        }
+    }
+}
+
+const CTRL_C: &str = "\u{3}";
+const CTRL_D: &str = "\u{4}";
+
+#[test]
+fn fault_10_ctrl_c_cancels_the_call_and_the_server_is_told() {
+    let record = Scratch::new("ctrl-c");
+    let server = recorded(&builtin(), &record);
+    let mut terminal = Terminal::start(&["call", "count", "to=1000"], &server);
+    terminal.see("count: counted to");
+    terminal.type_in(CTRL_C);
+    terminal.see("cancelled; the server was told");
+    assert_eq!(terminal.exit_code(), 7);
+    record.wait_for("notifications/cancelled");
+}
+
+#[test]
+fn fault_10_a_second_ctrl_c_forces() {
+    // This server never answers `shutdown`, which this dialect waits for.
+    let mut terminal = Terminal::start(
+        &["call", "hang\u{7}", "--dialect", "lsp", "--era", "legacy"],
+        &hostile(),
+    );
+    terminal.see("hang");
+    terminal.type_in(CTRL_C);
+    terminal.see("cancelled; the server was told");
+    assert!(
+        terminal.child.try_wait().unwrap().is_none(),
+        "it waits for the server"
+    );
+    let forced = Instant::now();
+    terminal.type_in(CTRL_C);
+    assert_eq!(terminal.exit_code(), 7);
+    assert!(
+        forced.elapsed() < Duration::from_secs(1),
+        "{:?}",
+        forced.elapsed()
+    );
+}
+
+#[test]
+fn on_a_terminal_the_tools_are_shown_in_colour() {
+    let mut terminal = Terminal::start(&[], &[]);
+    assert_eq!(terminal.exit_code(), 0);
+    terminal.see("\u{1b}[1mecho\u{1b}[0m   Says the message back.");
+}
+
+#[test]
+fn a_form_is_answered_on_the_terminal() {
+    let words = ["call", "trigger-elicitation-request"];
+    let mut terminal = Terminal::start(&words, &everything());
+    terminal.see("(required)");
+    terminal.type_in("\n");
+    terminal.see("it is required");
+    terminal.see("(required)");
+    terminal.type_in("Ada\n");
+    terminal.see("(true or false)");
+    for _ in 0..20 {
+        terminal.type_in("\n");
+    }
+    terminal.see("send this to node?");
+    terminal.see("answer y, n or c");
+    terminal.type_in("y\n");
+    terminal.see("- Name: Ada");
+    assert_eq!(terminal.exit_code(), 0);
+}
+
+#[test]
+fn a_form_can_be_declined_and_left() {
+    for (keys, said) in [("/decline\n", "declined"), (CTRL_D, "cancelled")] {
+        let words = ["call", "trigger-elicitation-request"];
+        let mut terminal = Terminal::start(&words, &everything());
+        terminal.see("(required)");
+        terminal.type_in(keys);
+        terminal.see(said);
+        assert_eq!(terminal.exit_code(), 0);
+    }
+}
+
+#[test]
+fn ctrl_c_during_a_question_ends_the_command() {
+    let words = ["call", "trigger-elicitation-request"];
+    let mut terminal = Terminal::start(&words, &everything());
+    terminal.see("(required)");
+    terminal.type_in(CTRL_C);
+    assert_eq!(terminal.exit_code(), 7);
+}
+
+#[test]
+fn s13_json_on_a_terminal_is_escaped() {
+    let mut terminal = Terminal::start(&["tools", "--json"], &hostile());
+    assert_eq!(terminal.exit_code(), 0);
+    wait_until("the document", || terminal.screen().contains("\"servers\""));
+    let screen = terminal.screen();
+    assert!(screen.contains("\\u202eit"), "{screen:?}");
+    assert!(
+        !screen.contains('\u{9b}') && !screen.contains('\u{202e}'),
+        "{screen:?}"
+    );
+}
