@@ -1,4 +1,4 @@
-//! `attache` without a command: the server and, for people, its tools.
+//! `attache` without a command: the server and, unless a program reads it, its tools.
 
 use super::listing::{self, RawTools};
 use super::{ls, tools};
@@ -10,7 +10,7 @@ use crate::session::Session;
 pub(super) async fn run(session: &Session, output: &Output) -> Result<(), Failure> {
     ls::run(session, output).await?;
     let offers_tools = session.client.capabilities().tools.is_some();
-    if output.format == Format::Json || !output.is_terminal() || !offers_tools {
+    if output.format == Format::Json || !offers_tools {
         return Ok(());
     }
     let listed = listing::fetch::<RawTools>(session).await?;

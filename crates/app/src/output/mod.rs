@@ -87,11 +87,6 @@ impl Output {
         }
     }
 
-    /// Whether somebody looks at the results.
-    pub(crate) fn is_terminal(&self) -> bool {
-        self.stdout.is_terminal
-    }
-
     /// Whether somebody can be asked something.
     pub(crate) fn can_ask(&self) -> bool {
         self.stderr.is_terminal && io::stdin().is_terminal()

@@ -13,10 +13,19 @@ fn shown(words: &[&str]) -> String {
 }
 
 #[test]
-fn without_a_command_the_server_is_shown() {
+fn without_a_command_the_server_and_its_tools_are_shown() {
     insta::assert_snapshot!(shown(&[]), @"
     attache-demo  attache-demo 0.1.0  modern 2026-07-28
       3 tools, 2 resources, 1 prompt
+
+    echo   Says the message back.
+           message=<string>
+    add    Adds two numbers.
+           a=<number> b=<number>
+    count  Counts slowly, with progress; it can be cancelled.
+           to=<integer> [delay_ms=<integer>]
+
+    Try: attache call echo message=hi    attache --help
     ");
     insta::assert_snapshot!(shown(&["ls", "--era", "legacy"]), @"
     attache-demo  attache-demo 0.1.0  legacy 2025-11-25
