@@ -112,6 +112,14 @@ impl Failure {
         Self::new(Kind::Unexpected, Exit::Unexpected, message)
     }
 
+    /// Whoever reads our output has seen enough: a reason to stop, and nothing to complain about.
+    pub(crate) fn reader_left() -> Self {
+        Self {
+            exit: Exit::Done,
+            ..Self::unexpected("nobody reads the output any more")
+        }
+    }
+
     pub(crate) fn hint(mut self, hint: impl Into<Box<str>>) -> Self {
         self.hint = Some(hint.into());
         self

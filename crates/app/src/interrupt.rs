@@ -15,22 +15,17 @@ pub(crate) struct Interrupts(watch::Receiver<bool>);
 impl Interrupts {
     /// Begins to listen for signals.
     pub(crate) fn listen() -> Result<Self, Failure> {
-        let (sender, receiver) = watch::channel(false);
-        let first = platform::first_signal()
+        let (raise, raised) = watch::channel(false);
+        platform::listen(&raise)
             .map_err(|error| Failure::unexpected(format!("cannot listen for signals: {error}")))?;
-        tokio::spawn(async move {
-            first.await;
-            sender.send_replace(true);
-            platform::force_on_the_next().await;
-        });
-        Ok(Self(receiver))
+        Ok(Self(raised))
     }
 
     /// Waits for the first signal.
     pub(crate) async fn raised(&self) {
         let mut receiver = self.0.clone();
         if receiver.wait_for(|raised| *raised).await.is_err() {
-            // Nobody listens any more, so nobody can be interrupted.
+            // No signal can come any more: all of them are ignored.
             std::future::pending().await
         }
     }
@@ -44,66 +39,67 @@ mod platform {
 
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
     use signal_hook::flag;
-    use tokio::signal::unix::{Signal, SignalKind, signal};
+    use tokio::signal::unix::{SignalKind, signal};
+    use tokio::sync::watch;
 
     use crate::failure::Exit;
 
     /// The signals that ask a program to stop.
     const STOPPING: [i32; 3] = [SIGINT, SIGTERM, SIGHUP];
 
-    /// Resolves at the first signal. A second one is handled inside the signal handler, so that it
+    /// Passes the first signal on. A second one is handled inside the signal handler, so that it
     /// works even while this thread is stuck in a write that nobody reads.
-    pub(super) fn first_signal() -> io::Result<impl Future<Output = ()>> {
+    pub(super) fn listen(raise: &watch::Sender<bool>) -> io::Result<()> {
+        let ignored = ignored_signals();
         let raised_before = Arc::new(AtomicBool::new(false));
         for number in STOPPING {
-            // In this order: the first signal finds the flag down and raises it.
-            flag::register_conditional_shutdown(
-                number,
-                Exit::Cancelled as i32,
-                Arc::clone(&raised_before),
-            )?;
-            flag::register(number, Arc::clone(&raised_before))?;
-        }
-        let [mut interrupt, mut terminate, mut hang_up] = streams()?;
-        Ok(async move {
-            tokio::select! {
-                _ = interrupt.recv() => {}
-                _ = terminate.recv() => {}
-                _ = hang_up.recv() => {}
+            // `nohup` and shells that run something in the background mean what they do.
+            if ignored >> (number - 1) & 1 == 1 {
+                continue;
             }
-        })
+            // In this order: the first signal finds the flag down and raises it.
+            let exit = Exit::Cancelled as i32;
+            flag::register_conditional_shutdown(number, exit, Arc::clone(&raised_before))?;
+            flag::register(number, Arc::clone(&raised_before))?;
+            let mut signals = signal(SignalKind::from_raw(number))?;
+            let raise = raise.clone();
+            tokio::spawn(async move {
+                if signals.recv().await.is_some() {
+                    raise.send_replace(true);
+                }
+            });
+        }
+        Ok(())
     }
 
-    fn streams() -> io::Result<[Signal; 3]> {
-        Ok([
-            signal(SignalKind::interrupt())?,
-            signal(SignalKind::terminate())?,
-            signal(SignalKind::hangup())?,
-        ])
+    /// The signals that this process was started to ignore, one bit each; none where the system
+    /// does not tell.
+    fn ignored_signals() -> u64 {
+        let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+        let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+        mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok())
+            .unwrap_or(0)
     }
-
-    /// The signal handler does it.
-    pub(super) async fn force_on_the_next() {}
 }
 
 #[cfg(not(unix))]
 mod platform {
     use std::io;
 
+    use tokio::sync::watch;
+
     use crate::failure::Exit;
 
-    pub(super) fn first_signal() -> io::Result<impl Future<Output = ()>> {
-        Ok(next())
-    }
-
-    pub(super) async fn force_on_the_next() {
-        next().await;
-        std::process::exit(Exit::Cancelled as i32);
-    }
-
-    async fn next() {
-        if tokio::signal::ctrl_c().await.is_err() {
-            std::future::pending().await
-        }
+    pub(super) fn listen(raise: &watch::Sender<bool>) -> io::Result<()> {
+        let raise = raise.clone();
+        tokio::spawn(async move {
+            if tokio::signal::ctrl_c().await.is_ok() {
+                raise.send_replace(true);
+            }
+            if tokio::signal::ctrl_c().await.is_ok() {
+                std::process::exit(Exit::Cancelled as i32);
+            }
+        });
+        Ok(())
     }
 }

@@ -19,7 +19,7 @@ use crate::target::Target;
 /// How long a command waits for its server to leave by itself before it leaves the rest to the
 /// guardian. Servers without an interpreter are gone by then, so the next command finds their files
 /// and ports free; the others, which take 20 ms to 1.2 s, do not keep the user waiting.
-const CLOSE_PATIENCE: Duration = Duration::from_millis(10);
+const CLOSE_PATIENCE: Duration = Duration::from_millis(3);
 /// How long stderr may take to be read to its end when it is being shown.
 const STDERR_PATIENCE: Duration = Duration::from_millis(10);
 

@@ -61,10 +61,7 @@ async fn show(
         Change::Prompts => (PromptsChanged::NAME, None),
         Change::Resources => (ResourcesChanged::NAME, None),
         Change::Resource { uri } => (ResourceUpdated::NAME, Some(uri)),
-        Change::Missed => {
-            output.note("changes came too fast, and some were missed");
-            return Ok(());
-        }
+        Change::Missed => return show_missed(session, output),
     };
     let result = match (uri, reread) {
         (Some(uri), Reread::Yes) => match session.run(session.client.read(uri)).await {
@@ -95,6 +92,20 @@ async fn show(
                 text.append(read::show(&result));
             }
             output.text(&text)
+        }
+    }
+}
+
+/// Changes were lost, which whoever relies on them has to know.
+fn show_missed(session: &Session, output: &Output) -> Result<(), Failure> {
+    match output.format {
+        Format::Json => {
+            let server = &session.name;
+            output.document(&json!({"server": server, "missed": true}).to_string())
+        }
+        Format::Human => {
+            output.note("changes came too fast, and some were missed");
+            Ok(())
         }
     }
 }

@@ -114,11 +114,7 @@ impl Output {
             stdout.write_all(bytes).and_then(|()| stdout.flush())
         });
         written.map_err(|error| match error.kind() {
-            // Whoever reads has seen enough, which is no failure.
-            io::ErrorKind::BrokenPipe => Failure {
-                exit: Exit::Done,
-                ..Failure::unexpected(String::new())
-            },
+            io::ErrorKind::BrokenPipe => Failure::reader_left(),
             _ => Failure::unexpected(format!("cannot write the output: {error}")),
         })
     }
@@ -151,7 +147,7 @@ impl Output {
     }
 
     fn failure(&self, failure: &Failure) {
-        if failure.message.is_empty() {
+        if failure.exit == Exit::Done {
             return;
         }
         match self.format {

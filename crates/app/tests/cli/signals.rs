@@ -24,7 +24,20 @@ fn exit_code(child: &mut Child) -> Option<i32> {
     }
 }
 
+/// A server is gone within two seconds of its command; one more is for a busy machine.
+#[cfg(target_os = "linux")]
+fn gone_soon(server: &str) {
+    let left = Instant::now();
+    wait_until("the server to end", || !runs(server));
+    assert!(
+        left.elapsed() < Duration::from_secs(3),
+        "{:?}",
+        left.elapsed()
+    );
+}
+
 /// Whether a process runs, and is no zombie.
+#[cfg(target_os = "linux")]
 fn runs(id: &str) -> bool {
     let status = std::fs::read_to_string(format!("/proc/{id}/stat"));
     status.is_ok_and(|status| !status.contains(") Z "))
@@ -72,13 +85,7 @@ fn fault_11_a_signal_while_connecting_takes_the_server_down() {
         assert!(runs(&server));
         signal(&child, name);
         assert_eq!(exit_code(&mut child), Some(7), "{name}");
-        let left = Instant::now();
-        wait_until("the server to end", || !runs(&server));
-        assert!(
-            left.elapsed() < Duration::from_secs(2),
-            "{:?}",
-            left.elapsed()
-        );
+        gone_soon(&server);
     }
 }
 
@@ -88,7 +95,6 @@ fn fault_01_a_server_that_will_not_leave_is_gone_soon_after_the_command() {
     let record = Scratch::new("stubborn");
     // The server obeys the end of its input, its launcher obeys nothing.
     let script = r#"trap "" TERM HUP INT; echo $$ >"$1"; "$0" __builtin-server; while :; do sleep 1000; done"#;
-    let began = Instant::now();
     let output = attache()
         .args(["call", "echo", "message=hi", "--", "sh", "-c", script])
         .arg(env!("CARGO_BIN_EXE_attache"))
@@ -97,20 +103,9 @@ fn fault_01_a_server_that_will_not_leave_is_gone_soon_after_the_command() {
         .unwrap();
     assert_eq!(output.status.code(), Some(0));
     assert_eq!(output.stdout, b"hi\n");
-    // The answer did not wait for the server to leave.
-    assert!(
-        began.elapsed() < Duration::from_secs(1),
-        "{:?}",
-        began.elapsed()
-    );
-    let left = Instant::now();
     let server = record.text().trim().to_owned();
-    wait_until("the server to end", || !runs(&server));
-    assert!(
-        left.elapsed() < Duration::from_secs(2),
-        "{:?}",
-        left.elapsed()
-    );
+    assert!(runs(&server), "the command did not wait for it");
+    gone_soon(&server);
 }
 
 #[test]
@@ -130,6 +125,24 @@ fn a_watch_ends_well_when_the_user_ends_it() {
         signal(&child, "INT");
         assert_eq!(exit_code(&mut child), Some(0), "{era}");
     }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_signal_that_is_to_be_ignored_is_ignored() {
+    let mut child = Command::new("sh")
+        .args(["-c", r#"trap "" HUP; exec "$0" watch demo://clock"#])
+        .arg(env!("CARGO_BIN_EXE_attache"))
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    lines.next().unwrap().unwrap();
+    signal(&child, "HUP");
+    // It goes on and tells of the next change.
+    lines.next().unwrap().unwrap();
+    signal(&child, "INT");
+    assert_eq!(exit_code(&mut child), Some(0));
 }
 
 #[test]
