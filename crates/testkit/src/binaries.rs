@@ -13,17 +13,26 @@ use std::time::SystemTime;
 
 /// The chaos server.
 pub fn chaos_server() -> io::Result<PathBuf> {
-    binary("attache-testkit", "chaos-server", &["crates/testkit/src"])
+    let sources = [workspace().join("crates/testkit/src")];
+    binary("attache-testkit", "chaos-server", &sources)
 }
 
 /// The `attache` command.
 pub fn attache() -> io::Result<PathBuf> {
-    binary("attache-app", "attache", &["crates"])
+    let crates = std::fs::read_dir(workspace().join("crates"));
+    let sources: Vec<_> = crates
+        .into_iter()
+        .flatten()
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|folder| !folder.ends_with("testkit"))
+        .map(|folder| folder.join("src"))
+        .collect();
+    binary("attache-app", "attache", &sources)
 }
 
 /// The path of a workspace binary, built if it is missing or older than a file
-/// under `sources` (folders relative to the workspace).
-pub fn binary(package: &str, name: &str, sources: &[&str]) -> io::Result<PathBuf> {
+/// under the folders `sources`.
+pub fn binary(package: &str, name: &str, sources: &[PathBuf]) -> io::Result<PathBuf> {
     static FOUND: Mutex<Option<HashMap<String, PathBuf>>> = Mutex::new(None);
     let mut found = FOUND.lock().unwrap_or_else(PoisonError::into_inner);
     let found = found.get_or_insert_default();
@@ -77,13 +86,13 @@ fn workspace() -> PathBuf {
 
 /// Cargo does not rebuild another package's binary for a test, so an old one
 /// could be lying there. Without the sources at hand any binary will do.
-fn is_stale(binary: &Path, sources: &[&str]) -> bool {
+fn is_stale(binary: &Path, sources: &[PathBuf]) -> bool {
     let Ok(built) = std::fs::metadata(binary).and_then(|found| found.modified()) else {
         return true;
     };
     let newest = sources
         .iter()
-        .filter_map(|source| newest_change(&workspace().join(source)))
+        .filter_map(|source| newest_change(source))
         .max();
     newest.is_some_and(|changed| changed > built)
 }
@@ -124,4 +133,41 @@ fn build(package: &str, name: &str, profile: &Path) -> io::Result<()> {
         "building {name} failed:\n{}",
         String::from_utf8_lossy(&output.stderr)
     )))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_binary_is_found_beside_the_test() {
+        let found = chaos_server().unwrap();
+        assert!(found.is_file());
+        assert_eq!(found.parent(), Some(profile_folder().unwrap().as_path()));
+    }
+
+    #[test]
+    fn a_binary_that_cannot_be_built_says_so() {
+        let error = binary("attache-testkit", "no-such-binary", &[]).unwrap_err();
+        let message = error.to_string();
+        assert!(
+            message.starts_with("building no-such-binary failed:"),
+            "{message}"
+        );
+    }
+
+    #[test]
+    fn a_binary_older_than_its_sources_is_stale() {
+        let folder = crate::scratch::Scratch::new("stale").unwrap();
+        let binary = folder.path().join("binary");
+        let sources = [folder.path().join("src")];
+        std::fs::create_dir(&sources[0]).unwrap();
+        assert!(is_stale(&binary, &sources));
+        std::fs::write(&binary, b"").unwrap();
+        assert!(!is_stale(&binary, &sources));
+        let source = std::fs::File::create(sources[0].join("new.rs")).unwrap();
+        let later = SystemTime::now() + std::time::Duration::from_secs(60);
+        source.set_modified(later).unwrap();
+        assert!(is_stale(&binary, &sources));
+    }
 }

@@ -172,6 +172,12 @@ pub fn usage(pid: u32) -> io::Result<Usage> {
     linux::usage(pid)
 }
 
+/// Sets the calling process's [`Usage::peak_resident`] back to what is resident
+/// now, so that the peak of one piece of work can be measured.
+pub fn reset_own_peak() -> io::Result<()> {
+    linux::reset_own_peak()
+}
+
 #[cfg(target_os = "linux")]
 mod linux {
     use std::fs;
@@ -252,6 +258,11 @@ mod linux {
         })
     }
 
+    pub(super) fn reset_own_peak() -> io::Result<()> {
+        // The kernel documents the number: 5 resets the peak.
+        fs::write("/proc/self/clear_refs", "5")
+    }
+
     fn field(text: &str, name: &str) -> io::Result<u64> {
         text.lines()
             .find_map(|line| line.strip_prefix(name))
@@ -276,6 +287,10 @@ mod linux {
     }
 
     pub(super) fn usage(_: u32) -> io::Result<Usage> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    pub(super) fn reset_own_peak() -> io::Result<()> {
         Err(io::ErrorKind::Unsupported.into())
     }
 }

@@ -378,6 +378,27 @@ fn an_endless_flood_from_the_start_lets_the_server_serve() {
 }
 
 #[test]
+fn as_many_floods_as_are_allowed_leave_the_server_able_to_answer() {
+    let quiet = Emit::text("").forever().every(Duration::from_millis(20));
+    let script = legacy().on(When::tool("flood"), [quiet.into()]);
+    let mut peer = Peer::start(&script);
+    for id in 0..64 {
+        peer.call(id, "flood", json!({}));
+    }
+    peer.request("end", "ping", json!({}));
+    assert_eq!(peer.message()["id"], "end");
+    let usage = attache_testkit::processes::usage(peer.pid()).unwrap();
+    assert_eq!(usage.threads, 2 + 64);
+    // One more occupies the thread that reads.
+    peer.call(64, "flood", json!({}));
+    peer.launch
+        .wait_received_of("tools/call", 65, PATIENCE)
+        .unwrap();
+    let usage = attache_testkit::processes::usage(peer.pid()).unwrap();
+    assert_eq!(usage.threads, 2 + 64);
+}
+
+#[test]
 fn a_flood_after_a_wait_does_not_stop_the_clock() {
     let script = legacy()
         .on(

@@ -278,7 +278,10 @@ fn usage_follows_what_a_process_does() {
         "{usage:?}"
     );
     assert!(usage.proportional > 0, "{usage:?}");
-    let before = processes::usage(std::process::id()).unwrap();
-    assert!(before.threads >= 2);
+    let file = std::fs::File::open("/dev/null").unwrap();
+    let own = processes::usage(std::process::id()).unwrap();
+    assert!(own.threads >= 2 && own.descriptors > 3, "{own:?}");
+    drop(file);
     assert!(processes::usage(u32::MAX).is_err());
+    processes::reset_own_peak().unwrap();
 }
