@@ -1,4 +1,109 @@
 //! An MCP client that speaks to every server, of any revision, and never hangs, leaks, or lies
 //! about what happened.
+//!
+//! # A first call
+//!
+//! [`Server`] describes a server; [`Server::connect`] starts it, finds out which of the five
+//! revisions it speaks, and gives a [`Client`] with the verbs of MCP.
+//!
+//! ```no_run
+//! use attache::{Server, json};
+//!
+//! # async fn run() -> Result<(), attache::Error> {
+//! let fetch = Server::stdio("uvx", ["mcp-server-fetch"]).connect().await?;
+//! let tools = fetch.list_tools().await?;
+//! let tool = tools.by_name("fetch").expect("listed");
+//! println!("{}: {}", tool.name, tool.schema());
+//!
+//! let answer = fetch
+//!     .call("fetch", json!({"url": "https://example.org"}))
+//!     .await?;
+//! println!("{}", answer.text());
+//! fetch.close().await;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # No process stays behind
+//!
+//! Call [`guardian::enable`](process::guardian::enable) first thing in `main`, before any thread
+//! or runtime exists. Servers then run under a small helper that takes their whole process tree
+//! down when this process closes the connection, exits, or is killed outright. Without it servers
+//! run in a process group of their own, which is a weaker promise; the
+//! [`process`] module says how weak.
+//!
+//! ```no_run
+//! fn main() -> Result<(), Box<dyn std::error::Error>> {
+//!     attache::process::guardian::enable();
+//!     tokio::runtime::Runtime::new()?.block_on(run())
+//! }
+//! # async fn run() -> Result<(), Box<dyn std::error::Error>> { Ok(()) }
+//! ```
+//!
+//! # How a call ends
+//!
+//! Every call ends exactly once. Awaiting it gives the result, or an [`Error`] that tells the rest
+//! apart:
+//!
+//! | Error | What happened | Repeat it? |
+//! |---|---|---|
+//! | [`Error::Server`] | the server answered with an error | as its [`Meaning`] says |
+//! | [`Error::TimedOut`] | no answer in time; the server was told to stop | if it is harmless |
+//! | [`Error::Cancelled`] | you cancelled it; the server was told to stop | |
+//! | [`Error::NotSent`] | the connection was lost before it was written | yes |
+//! | [`Error::OutcomeUnknown`] | written, then the connection was lost | only if harmless |
+//! | [`Error::Protocol`] | the answer breaks the protocol | no |
+//!
+//! A tool that ran and failed is a result with `is_error`, not an error;
+//! [`CallToolResult::into_result`](protocol::CallToolResult::into_result) turns it into one.
+//! Dropping a call cancels it. [`Client::statistics`] shows that the books balance.
+//!
+//! ```no_run
+//! # async fn run(server: attache::Client) {
+//! use attache::{Error, json};
+//! use std::time::Duration;
+//!
+//! let call = server
+//!     .call("deploy", json!({"to": "staging"}))
+//!     .timeout(Duration::from_secs(5))
+//!     .on_progress(|note| println!("{} of {:?}", note.progress, note.total));
+//! match call.await {
+//!     Ok(answer) => println!("{}", answer.text()),
+//!     Err(Error::OutcomeUnknown { reason, .. }) => println!("look before repeating: {reason}"),
+//!     Err(error) => println!("{error}"),
+//! }
+//! # }
+//! ```
+//!
+//! # What a server may ask
+//!
+//! Servers can ask for folders to work in, for the use of a model, or ask the user something.
+//! Supply handlers and the matching capabilities are declared; the same handlers serve both eras
+//! of the protocol.
+//!
+//! ```no_run
+//! # async fn run() -> Result<(), attache::Error> {
+//! use attache::protocol::{ElicitResult, Root};
+//! use attache::{ElicitationModes, Server};
+//!
+//! let server = Server::stdio("node", ["server.js"])
+//!     .roots([Root::new("file:///home/me/project")])
+//!     .on_elicitation(ElicitationModes::Form, |question| async move {
+//!         println!("{}", question.message);
+//!         ElicitResult::decline()
+//!     })
+//!     .connect()
+//!     .await?;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # Nothing is lost on the way
+//!
+//! Unknown fields, unknown content and numbers of any size survive: records keep what they have
+//! no name for, and [`Request::raw`] gives a result as it was sent. One malformed tool in a list
+//! costs that tool only; it is kept under
+//! [`Entries::rejected`](protocol::Entries::rejected).
+
 pub use attache_client::*;
 pub use serde_json::json;

@@ -20,7 +20,7 @@ use crate::events::Events;
 use crate::lifeline::Lifeline;
 use crate::negotiate::Agreement;
 use crate::process::ExitReason;
-use crate::request::{Options, Request, perform};
+use crate::request::{Options, Request, perform, write_params};
 use crate::settings::{MissingInputSchema, Settings, ShutdownForm};
 use crate::stderr::Stderr;
 use crate::watch::WatchCounts;
@@ -262,7 +262,7 @@ impl Client {
 
     /// Sends a typed request of any method.
     pub fn request<M: Method>(&self, params: &M::Params) -> Request<M> {
-        Request::new(self, params)
+        Request::of_caller(self, params)
     }
 
     /// Sends a request of a method nobody has typed yet.
@@ -271,9 +271,9 @@ impl Client {
         method: &str,
         params: impl Serialize,
     ) -> Result<Payload, Error> {
-        let params = Json::from_serialize(&params)
-            .map_err(|error| Error::Input(format!("{method}: {error}")))?;
-        perform(self, method, params, Options::default()).await
+        let mut options = Options::default();
+        let params = options.take_meta(method, write_params(method, &params)?)?;
+        perform(self, method, &params, &mut options).await
     }
 
     /// What the server says without being asked, from now on.

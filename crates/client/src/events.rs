@@ -4,10 +4,11 @@
 //! connection down (fault 49).
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use attache_protocol::{Json, LogMessageParams, SubscriptionFilter};
 use tokio::sync::broadcast;
+
+use crate::fanout::Fanout;
 
 /// Something a server said without being asked, or did against the protocol.
 #[derive(Clone, Debug, PartialEq)]
@@ -86,7 +87,6 @@ impl Event {
 #[derive(Debug)]
 pub struct Events {
     receiver: broadcast::Receiver<Arc<Event>>,
-    dropped: Arc<AtomicU64>,
 }
 
 impl Events {
@@ -94,10 +94,7 @@ impl Events {
     pub async fn next(&mut self) -> Option<Arc<Event>> {
         match self.receiver.recv().await {
             Ok(event) => Some(event),
-            Err(broadcast::error::RecvError::Lagged(count)) => {
-                self.dropped.fetch_add(count, Ordering::Relaxed);
-                Some(Arc::new(Event::Missed(count)))
-            }
+            Err(broadcast::error::RecvError::Lagged(count)) => Some(Arc::new(Event::Missed(count))),
             Err(broadcast::error::RecvError::Closed) => None,
         }
     }
@@ -106,52 +103,32 @@ impl Events {
 /// The sending side.
 #[derive(Debug)]
 pub(crate) struct EventSource {
-    /// Taken away when the connection ends, which ends every stream.
-    sender: std::sync::Mutex<Option<broadcast::Sender<Arc<Event>>>>,
-    dropped: Arc<AtomicU64>,
+    readers: Fanout<Arc<Event>>,
 }
 
 impl EventSource {
     pub(crate) fn new(capacity: usize) -> Self {
         Self {
-            sender: std::sync::Mutex::new(Some(broadcast::Sender::new(capacity))),
-            dropped: Arc::default(),
+            readers: Fanout::new(capacity),
         }
     }
 
     pub(crate) fn subscribe(&self) -> Events {
-        let receiver = match self.lock().as_ref() {
-            Some(sender) => sender.subscribe(),
-            // A stream of a connection that has ended is at its end.
-            None => broadcast::channel(1).1,
-        };
         Events {
-            receiver,
-            dropped: self.dropped.clone(),
+            receiver: self.readers.subscribe(),
         }
     }
 
     pub(crate) fn emit(&self, event: Event) {
-        if let Some(sender) = self.lock().as_ref()
-            && sender.receiver_count() > 0
-        {
-            // Failing means that nobody listens.
-            let _ = sender.send(Arc::new(event));
-        }
+        self.readers.send(|| Arc::new(event));
     }
 
     pub(crate) fn close(&self) {
-        self.lock().take();
+        self.readers.close();
     }
 
     pub(crate) fn dropped(&self) -> u64 {
-        self.dropped.load(Ordering::Relaxed)
-    }
-
-    fn lock(&self) -> std::sync::MutexGuard<'_, Option<broadcast::Sender<Arc<Event>>>> {
-        self.sender
-            .lock()
-            .unwrap_or_else(std::sync::PoisonError::into_inner)
+        self.readers.dropped()
     }
 }
 
@@ -167,6 +144,7 @@ mod tests {
             source.emit(Event::Violation(count.to_string()));
         }
         source.close();
+        assert_eq!(source.dropped(), 10_000 - 1024);
         assert_eq!(*events.next().await.unwrap(), Event::Missed(10_000 - 1024));
         let mut received = 0;
         while events.next().await.is_some() {

@@ -177,6 +177,11 @@ impl Handlers {
                 "this client did not declare tools in sampling",
             ));
         }
+        // A conversation with a hole in it is not the one the server means.
+        if let Some(rejected) = params.messages.rejected.first() {
+            let problem = format!("a message is malformed: {}", rejected.reason);
+            return Err(ErrorObject::new(codes::INVALID_PARAMS, problem));
+        }
         check_tool_pairing(&params.messages)
             .map_err(|problem| ErrorObject::new(codes::INVALID_PARAMS, problem))?;
         match (handler.answer)(params).await {

@@ -12,6 +12,7 @@ mod client;
 mod connection;
 mod error;
 mod events;
+mod fanout;
 mod handlers;
 mod lifeline;
 mod meaning;

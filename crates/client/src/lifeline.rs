@@ -19,6 +19,13 @@ use crate::stderr::Stderr;
 /// How long to wait for the exit status of a server that closed its output, so that its pending
 /// calls can be told why (fault 37 leaves 100 ms).
 const EXIT_STATUS_PATIENCE: Duration = Duration::from_millis(50);
+/// How long to wait for the rest of its stderr then; a grandchild may hold it open.
+const STDERR_PATIENCE: Duration = Duration::from_millis(20);
+/// How long the output of a server that has ended is still read; a grandchild may hold that open
+/// as well.
+const LEFT_OUTPUT_PATIENCE: Duration = Duration::from_millis(30);
+/// How long to wait at the most for a tree of processes that was killed.
+const KILL_PATIENCE: Duration = Duration::from_secs(5);
 /// How many last words of a server an error carries.
 const LAST_WORDS: usize = 5;
 
@@ -68,7 +75,11 @@ impl Lifeline {
         let reader = tokio::spawn({
             let fate = fate.clone();
             async move {
-                let end = fate.link.run_reader(read).await;
+                let end = tokio::select! {
+                    biased;
+                    end = fate.link.run_reader(read) => end,
+                    () = fate.outlived() => ReadEnd::EndOfStream,
+                };
                 fate.reading_ended(end).await;
             }
         });
@@ -134,12 +145,11 @@ impl Lifeline {
     pub(crate) async fn abandon(self) {
         self.link.close(CloseReason::ClosedHere);
         if let Some(process) = &self.process {
-            process
-                .close(Ladder {
-                    grace: Duration::ZERO,
-                    term: Duration::ZERO,
-                })
-                .await;
+            let at_once = Ladder {
+                grace: Duration::ZERO,
+                term: Duration::ZERO,
+            };
+            let _ = tokio::time::timeout(KILL_PATIENCE, process.close(at_once)).await;
         }
     }
 }
@@ -192,11 +202,24 @@ impl Fate {
         }
     }
 
+    /// Resolves when the server has ended and there was time to read what it had written.
+    async fn outlived(&self) {
+        match &self.process {
+            Some(process) => {
+                process.wait().await;
+                tokio::time::sleep(LEFT_OUTPUT_PATIENCE).await;
+            }
+            None => std::future::pending().await,
+        }
+    }
+
     async fn exit(&self) -> Option<CloseReason> {
         let process = self.process.as_ref()?;
         let exit = tokio::time::timeout(EXIT_STATUS_PATIENCE, process.wait()).await;
+        let exit = exit.ok()?;
+        let _ = tokio::time::timeout(STDERR_PATIENCE, self.stderr.ended()).await;
         Some(CloseReason::Exited {
-            exit: exit.ok()?,
+            exit,
             stderr: self.stderr.tail_lines(LAST_WORDS),
         })
     }

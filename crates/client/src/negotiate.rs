@@ -9,7 +9,7 @@ use attache_protocol::frame::MetaFields;
 use attache_protocol::{
     ClientCapabilities, Discover, DiscoverResult, Era, ErrorObject, Implementation, Initialize,
     InitializeParams, InitializeResult, Initialized, Json, Method, NoParams, Payload, Revision,
-    ServerCapabilities, UnsupportedVersionData, codes, meta,
+    ServerCapabilities, UnsupportedVersionData, codes, meta, shortened,
 };
 use tokio::time::Instant;
 
@@ -127,7 +127,7 @@ impl Negotiation<'_> {
 
     async fn probe(&self, first_sign: impl Future<Output = ()>) -> Result<Agreement, ConnectError> {
         let revision = Revision::NEWEST_FIRST[0];
-        let mut probe = self.begin_discover(revision).await?;
+        let mut probe = self.begin_discover(revision)?;
         let answer = tokio::select! {
             answer = probe.answered() => Some(answer),
             () = self.probe_patience(first_sign) => None,
@@ -170,7 +170,7 @@ impl Negotiation<'_> {
     async fn change_version(&self, supported: Vec<String>) -> Result<Agreement, ConnectError> {
         let offered = || supported.iter().map(String::as_str);
         if let Some(revision) = Revision::newest_of(Era::Modern, offered()) {
-            let mut again = self.begin_discover(revision).await?;
+            let mut again = self.begin_discover(revision)?;
             let patience = self.settings.timeouts.probe;
             let answer = tokio::time::timeout(patience, again.answered())
                 .await
@@ -215,7 +215,7 @@ impl Negotiation<'_> {
     }
 
     async fn initialize(&self, revision: Revision) -> Result<Agreement, ConnectError> {
-        let exchange = self.begin_initialize(revision).await?;
+        let mut exchange = self.begin_initialize(revision)?;
         let answer = exchange.finish(self.start_deadlines(), drop).await;
         self.agree_legacy(answer).await
     }
@@ -223,7 +223,7 @@ impl Negotiation<'_> {
     /// The probe found silence: `initialize` goes out beside it, and a late answer to the probe
     /// still wins if it comes first (fault 31).
     async fn initialize_beside(&self, mut probe: Exchange) -> Result<Agreement, ConnectError> {
-        let initialize = self.begin_initialize(self.newest_legacy()).await?;
+        let mut initialize = self.begin_initialize(self.newest_legacy())?;
         let mut initialized = std::pin::pin!(initialize.finish(self.start_deadlines(), drop));
         tokio::select! {
             biased;
@@ -245,7 +245,7 @@ impl Negotiation<'_> {
             Err(Refused(error)) => match self.other_legacy_version(&error) {
                 // A refused version is named in the error; ask once more (S-INIT-19).
                 Some(revision) => {
-                    let exchange = self.begin_initialize(revision).await?;
+                    let mut exchange = self.begin_initialize(revision)?;
                     let answer = exchange.finish(self.start_deadlines(), drop).await;
                     self.read_initialized(answer)
                         .map_err(|Refused(error)| self.refused(Initialize::NAME, error))?
@@ -277,7 +277,9 @@ impl Negotiation<'_> {
         let problem = match answer {
             Ok(payload) => match payload.decode() {
                 Ok(result) => return Ok(Ok(result)),
-                Err(error) => ConnectError::Protocol(format!("initialize: {error}")),
+                Err(error) => {
+                    ConnectError::Protocol(shortened(format_args!("initialize: {error}")))
+                }
             },
             Err(Failure::Server(error)) => return Err(Refused(error)),
             Err(Failure::NotSent(reason) | Failure::OutcomeUnknown(reason)) => {
@@ -299,19 +301,17 @@ impl Negotiation<'_> {
         Revision::newest_of(Era::Legacy, supported.iter().map(String::as_str))
     }
 
-    async fn begin_discover(&self, revision: Revision) -> Result<Exchange, ConnectError> {
+    fn begin_discover(&self, revision: Revision) -> Result<Exchange, ConnectError> {
         let request_meta = self.modern_meta(revision)?;
         self.begin(Discover::NAME, &NoParams::default(), &request_meta)
-            .await
     }
 
-    async fn begin_initialize(&self, revision: Revision) -> Result<Exchange, ConnectError> {
+    fn begin_initialize(&self, revision: Revision) -> Result<Exchange, ConnectError> {
         let params = InitializeParams::new(revision, &self.capabilities, &self.settings.identity);
         self.begin(Initialize::NAME, &params, &MetaFields::default())
-            .await
     }
 
-    async fn begin<P: serde::Serialize>(
+    fn begin<P: serde::Serialize>(
         &self,
         method: &str,
         params: &P,
@@ -320,7 +320,6 @@ impl Negotiation<'_> {
         let params = Json::from_serialize(params).map_err(own_fault)?;
         self.link
             .begin(method, &params, request_meta, ProgressWish::None)
-            .await
             .map_err(|failure| match judge(Err(failure)) {
                 Verdict::Left(error) => error,
                 verdict => ConnectError::Protocol(format!("{verdict:?}")),

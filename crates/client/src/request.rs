@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use attache_protocol::frame::MetaFields;
 use attache_protocol::{
-    CallTool, ErrorObject, GetPrompt, Json, Method, Payload, ProgressParams, ReadResource,
+    CallTool, ErrorObject, Extra, GetPrompt, Json, Method, Payload, ProgressParams, ReadResource,
+    shortened,
 };
 use serde::Serialize;
 
@@ -37,7 +38,7 @@ type ProgressListener = Box<dyn FnMut(ProgressParams) + Send>;
 #[must_use = "a request is sent when it is awaited"]
 pub struct Request<M> {
     client: Client,
-    params: Result<Json, Error>,
+    params: Result<Json, Box<Error>>,
     options: Options,
     method: PhantomData<fn() -> M>,
 }
@@ -53,6 +54,22 @@ pub(crate) struct Options {
 }
 
 impl Options {
+    /// Moves `_meta` that the caller wrote into the params to where all metadata is joined.
+    pub(crate) fn take_meta(&mut self, method: &str, params: Json) -> Result<Json, Error> {
+        let unreadable = |error: serde_json::Error| Error::Input(format!("{method}: {error}"));
+        if !params.as_str().contains("\"_meta\"") {
+            return Ok(params);
+        }
+        let mut members: Extra = params.decode().map_err(unreadable)?;
+        let Some(own) = members.remove("_meta") else {
+            return Ok(params);
+        };
+        for (key, value) in own.decode::<Extra>().map_err(unreadable)?.iter() {
+            self.meta.add(key, value).map_err(unreadable)?;
+        }
+        Json::from_serialize(&members).map_err(unreadable)
+    }
+
     pub(crate) fn maximum_or(&self, default: Duration) -> Duration {
         self.maximum.unwrap_or(default)
     }
@@ -62,11 +79,20 @@ impl<M: Method> Request<M> {
     pub(crate) fn new<P: Serialize + ?Sized>(client: &Client, params: &P) -> Self {
         Self {
             client: client.clone(),
-            params: Json::from_serialize(params)
-                .map_err(|error| Error::Input(format!("{}: {error}", M::NAME))),
+            params: write_params(M::NAME, params).map_err(Box::new),
             options: Options::default(),
             method: PhantomData,
         }
+    }
+
+    /// A request whose params come from outside and may hold metadata.
+    pub(crate) fn of_caller(client: &Client, params: &M::Params) -> Self {
+        let mut request = Self::new(client, params);
+        request.params = request.params.and_then(|params| {
+            let params = request.options.take_meta(M::NAME, params);
+            params.map_err(Box::new)
+        });
+        request
     }
 
     /// How long to wait without a sign of progress.
@@ -91,7 +117,7 @@ impl<M: Method> Request<M> {
     /// Adds a field to the request's metadata.
     pub fn meta(mut self, key: &str, value: &impl Serialize) -> Self {
         if let Err(error) = self.options.meta.add(key, value) {
-            self.params = Err(Error::Input(format!("metadata {key}: {error}")));
+            self.params = Err(Box::new(Error::Input(format!("metadata {key}: {error}"))));
         }
         self
     }
@@ -103,15 +129,17 @@ impl<M: Method> Request<M> {
     }
 
     /// Sends the request and gives its result as the server sent it.
-    pub async fn raw(self) -> Result<Payload, Error> {
-        let params = self.params?;
-        perform(&self.client, M::NAME, params, self.options).await
-    }
-
-    async fn typed(self) -> Result<M::Result, Error> {
-        let client = self.client.clone();
-        let payload = self.raw().await?;
-        client.decode::<M>(&payload)
+    #[expect(
+        clippy::manual_async_fn,
+        reason = "an async block uses what it captures in place, a function would keep it twice"
+    )]
+    pub fn raw(mut self) -> impl Future<Output = Result<Payload, Error>> + Send {
+        async move {
+            match &self.params {
+                Ok(params) => perform(&self.client, M::NAME, params, &mut self.options).await,
+                Err(error) => Err(Error::clone(error)),
+            }
+        }
     }
 }
 
@@ -124,7 +152,9 @@ where
     type IntoFuture = Pin<Box<dyn Future<Output = Self::Output> + Send>>;
 
     fn into_future(self) -> Self::IntoFuture {
-        Box::pin(self.typed())
+        let client = self.client.clone();
+        let raw = self.raw();
+        Box::pin(async move { client.decode::<M>(&raw.await?) })
     }
 }
 
@@ -134,24 +164,32 @@ impl<M: Method> fmt::Debug for Request<M> {
     }
 }
 
+pub(crate) fn write_params<P: Serialize + ?Sized>(method: &str, params: &P) -> Result<Json, Error> {
+    Json::from_serialize(params).map_err(|error| Error::Input(format!("{method}: {error}")))
+}
+
 /// Sends a request of any name and follows it to its end, rounds and tasks included.
+///
+/// What only some calls need is boxed here and below, so that the future of every call stays small.
 pub(crate) async fn perform(
     client: &Client,
     method: &str,
-    params: Json,
-    mut options: Options,
+    params: &Json,
+    options: &mut Options,
 ) -> Result<Payload, Error> {
-    let cancel = options.cancel.take();
+    let Some(cancel) = options.cancel.take() else {
+        return client.rounds(method, params, options).await;
+    };
     let work = client.rounds(method, params, options);
-    match cancel {
-        None => work.await,
-        Some(cancel) => tokio::select! {
+    let cancellable = async move {
+        tokio::select! {
             biased;
             result = work => result,
             // Dropping the work cancels the request that is open.
             () = cancel => Err(Error::Cancelled { method: method.to_owned() }),
-        },
-    }
+        }
+    };
+    Box::pin(cancellable).await
 }
 
 impl Client {
@@ -168,13 +206,15 @@ impl Client {
         };
         let deadlines = self.deadlines(method, options);
         let request_meta = self.request_meta(&options.meta);
-        // Waiting for room to write counts as waiting for the answer.
-        let begun = tokio::time::timeout(
-            deadlines.patience,
-            self.link().begin(method, params, &request_meta, wish),
-        );
-        let answer = match begun.await {
-            Ok(Ok(exchange)) => {
+        if !self.link().has_room() {
+            // Waiting for room to write counts as waiting for the answer.
+            let room = tokio::time::timeout(deadlines.patience, self.link().room());
+            Box::pin(room)
+                .await
+                .map_err(|_| self.explain(Failure::TimedOut(deadlines.patience), method, params))?;
+        }
+        let answer = match self.link().begin(method, params, &request_meta, wish) {
+            Ok(mut exchange) => {
                 let on_progress = &mut options.on_progress;
                 exchange
                     .finish(deadlines, |note| {
@@ -184,8 +224,7 @@ impl Client {
                     })
                     .await
             }
-            Ok(Err(failure)) => Err(failure),
-            Err(_) => Err(Failure::TimedOut(deadlines.patience)),
+            Err(failure) => Err(failure),
         };
         answer.map_err(|failure| self.explain(failure, method, params))
     }
@@ -232,17 +271,16 @@ impl Client {
     /// Decodes a result as its method declares. What does not fit is the server's fault and ends
     /// this call only.
     pub(crate) fn decode<M: Method>(&self, payload: &Payload) -> Result<M::Result, Error> {
-        payload
-            .decode()
-            .map_err(|error| self.undecodable(M::NAME, error.to_string()))
+        M::decode(payload).map_err(|error| self.undecodable(M::NAME, error))
     }
 
-    /// The error for a result that is not what it should be.
-    pub(crate) fn undecodable(&self, method: &str, problem: String) -> Error {
+    /// The error for a result that is not what it should be. The problem may quote the result,
+    /// so it is shortened.
+    pub(crate) fn undecodable(&self, method: &str, problem: impl fmt::Display) -> Error {
         self.link().reclassify_undecodable();
         Error::Protocol {
             method: method.to_owned(),
-            problem,
+            problem: shortened(problem),
         }
     }
 }

@@ -20,63 +20,92 @@ use crate::request::Options;
 const REPEAT_PAUSE: Duration = Duration::from_millis(50);
 
 impl Client {
-    /// Sends a request and repeats it as often as the server asks back, up to the limit.
+    /// Sends a request and repeats it as often as the server asks back.
     pub(crate) async fn rounds(
         &self,
         method: &str,
-        params: Json,
-        mut options: Options,
+        params: &Json,
+        options: &mut Options,
+    ) -> Result<Payload, Error> {
+        let answer = self.exchange(method, params, options).await;
+        match self.sort(method, answer)? {
+            Step::Answer(payload) => Ok(payload),
+            step => Box::pin(self.further_rounds(method, params, options, step)).await,
+        }
+    }
+
+    async fn further_rounds(
+        &self,
+        method: &str,
+        params: &Json,
+        options: &mut Options,
+        mut step: Step,
     ) -> Result<Payload, Error> {
         let limit = self.link().limits.rounds;
-        let mut current = params.clone();
-        for round in 1..=limit {
-            let answer = self.exchange(method, &current, &mut options).await;
-            let asked = match answer {
-                Ok(payload) => match self.interim(method, &payload)? {
-                    Interim::None => return Ok(payload),
-                    Interim::Task => return self.follow_task(method, &payload, options).await,
-                    Interim::Questions(asked) => asked,
-                },
-                Err(Error::Server(error)) if error.meaning == Meaning::UrlElicitationRequired => {
-                    self.visit_addresses(error).await?;
-                    continue;
+        for round in 1..limit {
+            let repeated = match step {
+                Step::Answer(payload) => return Ok(payload),
+                Step::Task(payload) => {
+                    let maximum = options.maximum_or(self.link().timeouts.maximum);
+                    return self.follow_task(method, &payload, maximum).await;
                 }
-                Err(error) => return Err(error),
+                Step::Addresses(error) => {
+                    self.visit_addresses(error).await?;
+                    params.clone()
+                }
+                Step::Questions(asked) => {
+                    if asked.input_requests.is_empty() {
+                        let round = u32::try_from(round).unwrap_or(u32::MAX);
+                        tokio::time::sleep(REPEAT_PAUSE * round).await;
+                    }
+                    let answers = self.answer_all(method, &asked).await?;
+                    retry_params(params, &answers, asked.request_state.as_ref())
+                        .map_err(|error| Error::Input(format!("{method}: {error}")))?
+                }
             };
-            if asked.input_requests.is_empty() {
-                tokio::time::sleep(REPEAT_PAUSE * u32::try_from(round).unwrap_or(u32::MAX)).await;
-            }
-            let answers = self.answer_all(method, &asked).await?;
-            current = retry_params(&params, &answers, asked.request_state.as_ref())
-                .map_err(|error| Error::Input(format!("{method}: {error}")))?;
+            let answer = self.exchange(method, &repeated, options).await;
+            step = self.sort(method, answer)?;
         }
-        Err(Error::Protocol {
-            method: method.to_owned(),
-            problem: format!("the server asked back {limit} times without answering"),
-        })
+        match step {
+            Step::Answer(payload) => Ok(payload),
+            _ => Err(Error::Protocol {
+                method: method.to_owned(),
+                problem: format!("the server asked back {limit} times without answering"),
+            }),
+        }
+    }
+
+    fn sort(&self, method: &str, answer: Result<Payload, Error>) -> Result<Step, Error> {
+        match answer {
+            Ok(payload) => self.sort_result(method, payload),
+            Err(Error::Server(error)) if error.meaning == Meaning::UrlElicitationRequired => {
+                Ok(Step::Addresses(error))
+            }
+            Err(error) => Err(error),
+        }
     }
 
     /// Sorts a modern result by its kind; a kind nobody declared makes it invalid (C-BASE-12).
-    fn interim(&self, method: &str, payload: &Payload) -> Result<Interim, Error> {
+    fn sort_result(&self, method: &str, payload: Payload) -> Result<Step, Error> {
         if self.link().revision().map(Revision::era) != Some(Era::Modern) {
-            return Ok(Interim::None);
+            return Ok(Step::Answer(payload));
         }
         let may_ask = matches!(
             method,
             CallTool::NAME | GetPrompt::NAME | ReadResource::NAME
         );
-        match ResultKind::of(payload) {
-            ResultKind::Complete => Ok(Interim::None),
+        match ResultKind::of(&payload) {
+            ResultKind::Complete => Ok(Step::Answer(payload)),
             ResultKind::InputRequired if may_ask => payload
                 .decode()
-                .map(Interim::Questions)
-                .map_err(|error| self.undecodable(method, error.to_string())),
+                .map(Step::Questions)
+                .map_err(|error| self.undecodable(method, error)),
             ResultKind::Task if method == CallTool::NAME && self.declares_tasks() => {
-                Ok(Interim::Task)
+                Ok(Step::Task(payload))
             }
             kind => Err(self.undecodable(
                 method,
-                format!("a result of the kind {kind:?} is not allowed here"),
+                format_args!("a result of the kind {kind:?} is not allowed here"),
             )),
         }
     }
@@ -130,12 +159,14 @@ impl Client {
     }
 }
 
-/// What a result is besides the answer.
-enum Interim {
-    /// It is the answer.
-    None,
-    /// The server wants something first.
+/// What a server's answer asks for next.
+enum Step {
+    /// Nothing: it is the answer.
+    Answer(Payload),
+    /// Answers to questions.
     Questions(InputRequired),
-    /// The work goes on as a task.
-    Task,
+    /// Patience: the work goes on as a task.
+    Task(Payload),
+    /// The user has to visit addresses first.
+    Addresses(ServerError),
 }

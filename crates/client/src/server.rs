@@ -225,13 +225,23 @@ impl Server {
     pub async fn connect(&self) -> Result<Client, Error> {
         let after = self.settings.timeouts.start;
         let mut lifeline = None;
-        match tokio::time::timeout(after, self.connect_in_time(&mut lifeline)).await {
-            Ok(result) => result,
+        let connected = tokio::time::timeout(after, self.connect_in_time(&mut lifeline)).await;
+        let error = match connected {
+            Ok(Ok(client)) => return Ok(client),
+            Ok(Err(error)) => error,
             Err(_) => {
-                let stderr = lifeline.map_or_else(Vec::new, |lifeline| lifeline.last_words());
-                Err(Error::Connect(ConnectError::TimedOut { after, stderr }))
+                let stderr = lifeline.as_ref().map(Lifeline::last_words);
+                Error::Connect(ConnectError::TimedOut {
+                    after,
+                    stderr: stderr.unwrap_or_default(),
+                })
             }
+        };
+        // A failed attempt leaves nothing behind (fault 8).
+        if let Some(lifeline) = lifeline {
+            lifeline.abandon().await;
         }
+        Err(error)
     }
 
     /// `lifeline` holds what was started, so that a time-out can still read its last words.

@@ -114,7 +114,8 @@ pub struct Limits {
     pub frame: usize,
     /// Bytes waiting to be written before callers have to wait for room.
     pub write_queue: usize,
-    /// Notifications queued for a reader that does not read; more are dropped and counted.
+    /// Notifications queued for a reader that does not read, rounded up to a power of two; more are
+    /// dropped and counted.
     pub notifications: usize,
     /// Progress notes queued for one call; the oldest are dropped.
     pub progress: usize,

@@ -7,7 +7,9 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::io::{AsyncRead, AsyncReadExt as _};
-use tokio::sync::{Notify, broadcast};
+use tokio::sync::{Notify, broadcast, watch};
+
+use crate::fanout::Fanout;
 
 /// The longest line kept in one piece; a longer one is cut (fault 17).
 const LONGEST_LINE: usize = 8 * 1024;
@@ -23,16 +25,18 @@ pub struct Stderr {
 #[derive(Debug)]
 struct Shared {
     tail: Mutex<Tail>,
-    lines: broadcast::Sender<Arc<str>>,
+    lines: Fanout<Arc<str>>,
     first_sign: Notify,
+    ended: watch::Sender<bool>,
 }
 
 #[derive(Debug)]
 struct Tail {
-    lines: VecDeque<Arc<str>>,
-    bytes: usize,
+    /// Whole lines, each with its line end, so that many short ones cost no more than few long
+    /// ones (P4).
+    text: VecDeque<u8>,
     limit: usize,
-    /// Bytes that were read and are not in `lines` any more.
+    /// Bytes that were read and are not in `text` any more.
     dropped: u64,
 }
 
@@ -41,13 +45,13 @@ impl Stderr {
         Self {
             shared: Arc::new(Shared {
                 tail: Mutex::new(Tail {
-                    lines: VecDeque::new(),
-                    bytes: 0,
+                    text: VecDeque::new(),
                     limit,
                     dropped: 0,
                 }),
-                lines: broadcast::Sender::new(STREAM_CAPACITY),
+                lines: Fanout::new(STREAM_CAPACITY),
                 first_sign: Notify::new(),
+                ended: watch::Sender::new(false),
             }),
         }
     }
@@ -59,13 +63,12 @@ impl Stderr {
 
     /// At most `count` of the last lines, oldest first.
     pub fn tail_lines(&self, count: usize) -> Vec<String> {
-        let tail = self.lock();
-        let skipped = tail.lines.len().saturating_sub(count);
-        tail.lines
-            .iter()
-            .skip(skipped)
-            .map(|line| line.to_string())
-            .collect()
+        let text = Vec::from(self.lock().text.clone());
+        let text = String::from_utf8_lossy(&text);
+        let newest_first = text.split_terminator('\n').rev().take(count);
+        let mut lines: Vec<_> = newest_first.map(str::to_owned).collect();
+        lines.reverse();
+        lines
     }
 
     /// How many bytes were read and dropped from the tail again.
@@ -101,22 +104,28 @@ impl Stderr {
         if !line.is_empty() {
             self.push(&line);
         }
+        self.shared.lines.close();
+        self.shared.ended.send_replace(true);
+    }
+
+    /// Waits until everything the server wrote has been read.
+    pub(crate) async fn ended(&self) {
+        // The sender lives in `self`, so waiting cannot fail.
+        let _ = self.shared.ended.subscribe().wait_for(|ended| *ended).await;
     }
 
     fn push(&self, line: &[u8]) {
         let line = line.strip_suffix(b"\r").unwrap_or(line);
-        let line: Arc<str> = String::from_utf8_lossy(line).into();
-        // Failing means that nobody listens.
-        let _ = self.shared.lines.send(line.clone());
+        let line = String::from_utf8_lossy(line);
+        self.shared.lines.send(|| line.as_ref().into());
         let mut tail = self.lock();
-        tail.bytes += line.len() + 1;
-        tail.lines.push_back(line);
-        while tail.bytes > tail.limit {
-            let Some(oldest) = tail.lines.pop_front() else {
-                break;
-            };
-            tail.bytes -= oldest.len() + 1;
-            tail.dropped += oldest.len() as u64 + 1;
+        tail.text.extend(line.as_bytes());
+        tail.text.push_back(b'\n');
+        while tail.text.len() > tail.limit {
+            let line_end = tail.text.iter().position(|byte| *byte == b'\n');
+            let oldest = line_end.map_or(tail.text.len(), |at| at + 1);
+            tail.text.drain(..oldest);
+            tail.dropped += oldest as u64;
         }
     }
 
@@ -161,6 +170,9 @@ mod tests {
         assert_eq!(stderr.tail(), ["5678", "9abc"]);
         assert_eq!(stderr.dropped_bytes(), 5);
         assert_eq!(stderr.tail_lines(1), ["9abc"]);
+        let stderr = drained(b"\n\na\n\n", 4).await;
+        assert_eq!(stderr.tail(), ["", "a", ""]);
+        assert_eq!(drained(b"longer than the tail\n", 4).await.tail(), [""; 0]);
     }
 
     #[tokio::test]
@@ -172,5 +184,16 @@ mod tests {
         assert_eq!(tail.len(), 4);
         assert_eq!(tail[0].len(), LONGEST_LINE);
         assert_eq!(tail[3], "\u{fffd}\u{1b}[31m");
+    }
+
+    #[tokio::test]
+    async fn the_stream_of_lines_ends_with_the_stream_of_bytes() {
+        let stderr = Stderr::new(100);
+        let mut lines = stderr.follow();
+        stderr.clone().drain(&b"one\r\ntwo"[..]).await;
+        assert_eq!(lines.next().await.as_deref(), Some("one"));
+        assert_eq!(lines.next().await.as_deref(), Some("two"));
+        assert_eq!(lines.next().await, None);
+        stderr.ended().await;
     }
 }

@@ -109,11 +109,10 @@ impl Client {
         &self,
         method: &str,
         created: &Payload,
-        options: Options,
+        maximum: Duration,
     ) -> Result<Payload, Error> {
         let task: ExtTask = self.read_task(created)?;
         let handle = self.task(task.task_id);
-        let maximum = options.maximum_or(self.link().timeouts.maximum);
         let followed = Following {
             handle: &handle,
             done: false,
@@ -124,7 +123,7 @@ impl Client {
     fn read_task<T: serde::de::DeserializeOwned>(&self, payload: &Payload) -> Result<T, Error> {
         payload
             .decode()
-            .map_err(|error| self.undecodable(CallTool::NAME, error.to_string()))
+            .map_err(|error| self.undecodable(CallTool::NAME, error))
     }
 
     pub(crate) fn declares_tasks(&self) -> bool {

@@ -147,7 +147,6 @@ impl Client {
         let mut exchange = self
             .link()
             .begin(Listen::NAME, &params, &request_meta, ProgressWish::None)
-            .await
             .map_err(explain)?;
         let patience = self.link().timeouts.request;
         let acknowledged = acknowledgement(&mut events, exchange.id());

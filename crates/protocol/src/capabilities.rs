@@ -67,6 +67,15 @@ impl ClientCapabilities {
 }
 
 record! {
+    /// The data of the error `-32021`: what the client would have to declare (S-MOD-06).
+    #[derive(Default)]
+    pub struct MissingCapabilityData {
+        /// The capabilities that are missing.
+        required_capabilities: ClientCapabilities = required "requiredCapabilities",
+    }
+}
+
+record! {
     /// How a client offers roots.
     #[derive(Default)]
     pub struct RootsCapability {
@@ -168,5 +177,127 @@ impl TasksCapability {
             .as_ref()
             .and_then(|requests| requests.pointer("/tools/call"))
             .is_some_and(|call| *call != Value::Null)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// A client that can do everything.
+    fn everything() -> ClientCapabilities {
+        let all = json!({
+            "roots": {"listChanged": true},
+            "sampling": {"tools": {}, "context": {}},
+            "elicitation": {"form": {}, "url": {}},
+            "tasks": {"list": {}, "cancel": {}},
+            "extensions": {"io.modelcontextprotocol/tasks": {}},
+            "experimental": {"x": {}},
+            "com.example/own": {},
+        });
+        Json::from(all).decode().unwrap()
+    }
+
+    #[track_caller]
+    fn check(capabilities: &ClientCapabilities, revision: Revision, expected: Value) {
+        let written = Json::from_serialize(&capabilities.for_revision(revision)).unwrap();
+        assert_eq!(written.to_value().unwrap(), expected, "{revision}");
+    }
+
+    #[test]
+    fn a_revision_gets_only_the_capabilities_it_knows() {
+        let first = json!({
+            "roots": {"listChanged": true},
+            "sampling": {},
+            "experimental": {"x": {}},
+            "com.example/own": {},
+        });
+        check(&everything(), Revision::V2024_11_05, first.clone());
+        check(&everything(), Revision::V2025_03_26, first);
+        check(
+            &everything(),
+            Revision::V2025_06_18,
+            json!({
+                "roots": {"listChanged": true},
+                "sampling": {},
+                "elicitation": {},
+                "experimental": {"x": {}},
+                "com.example/own": {},
+            }),
+        );
+        check(
+            &everything(),
+            Revision::V2025_11_25,
+            json!({
+                "roots": {"listChanged": true},
+                "sampling": {"tools": {}, "context": {}},
+                "elicitation": {"form": {}, "url": {}},
+                "tasks": {"list": {}, "cancel": {}},
+                "experimental": {"x": {}},
+                "com.example/own": {},
+            }),
+        );
+        check(
+            &everything(),
+            Revision::V2026_07_28,
+            json!({
+                "roots": {},
+                "sampling": {"tools": {}, "context": {}},
+                "elicitation": {"form": {}, "url": {}},
+                "extensions": {"io.modelcontextprotocol/tasks": {}},
+                "experimental": {"x": {}},
+                "com.example/own": {},
+            }),
+        );
+    }
+
+    #[test]
+    fn c_elic_01_a_client_without_forms_does_not_promise_them_to_a_revision_without_modes() {
+        let only_urls = ClientCapabilities {
+            elicitation: Some(ElicitationCapability {
+                url: Some(json!({}).into()),
+                ..Default::default()
+            }),
+            ..Default::default()
+        };
+        check(&only_urls, Revision::V2025_06_18, json!({}));
+        check(
+            &only_urls,
+            Revision::V2025_11_25,
+            json!({"elicitation": {"url": {}}}),
+        );
+    }
+
+    #[test]
+    fn presence_counts_and_not_what_is_inside() {
+        let capabilities: ServerCapabilities = serde_json::from_str(
+            r#"{"tools":{},"logging":{},"resources":{"subscribe":false},"prompts":null}"#,
+        )
+        .unwrap();
+        assert!(capabilities.tools.is_some() && capabilities.logging.is_some());
+        assert!(capabilities.resources.is_some() && capabilities.prompts.is_none());
+        let promises_changes = |tools: &str| {
+            let tools: ListCapability = serde_json::from_str(tools).unwrap();
+            tools.list_changed
+        };
+        assert_eq!(promises_changes("{}"), None);
+        assert_eq!(promises_changes(r#"{"listChanged":"yes"}"#), None);
+        assert_eq!(promises_changes(r#"{"listChanged":true}"#), Some(true));
+    }
+
+    #[test]
+    fn c_tskx_02_tool_calls_are_tasks_only_where_declared() {
+        for (tasks, expected) in [
+            ("{}", false),
+            (r#"{"requests":{"tools":{}}}"#, false),
+            (r#"{"requests":{"tools":{"call":null}}}"#, false),
+            (r#"{"requests":"all"}"#, false),
+            (r#"{"list":{},"requests":{"tools":{"call":{}}}}"#, true),
+        ] {
+            let tasks: TasksCapability = serde_json::from_str(tasks).unwrap();
+            assert_eq!(tasks.tool_calls(), expected, "{tasks:?}");
+        }
     }
 }

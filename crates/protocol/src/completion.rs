@@ -146,3 +146,30 @@ record! {
         has_more: Option<bool> = optional "hasMore",
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn c_cmp_03_context_goes_only_to_revisions_that_know_it() {
+        let reference = CompletionReference::Prompt {
+            name: "review".to_owned(),
+            title: Some("Review".to_owned()),
+        };
+        let chosen = BTreeMap::from([("language".to_owned(), "rust".to_owned())]);
+        let params = CompleteParams::new(reference, "framework", "to").with_chosen(chosen);
+        let written = |revision: Revision| {
+            serde_json::to_string(&params.clone().for_revision(revision)).unwrap()
+        };
+        let argument = r#""argument":{"name":"framework","value":"to"}"#;
+        let plain = format!(r#"{{"ref":{{"type":"ref/prompt","name":"review"}},{argument}}}"#);
+        assert_eq!(written(Revision::V2024_11_05), plain);
+        assert_eq!(written(Revision::V2025_03_26), plain);
+        let full = format!(
+            r#"{{"ref":{{"type":"ref/prompt","name":"review","title":"Review"}},{argument},"context":{{"arguments":{{"language":"rust"}}}}}}"#
+        );
+        assert_eq!(written(Revision::V2025_06_18), full);
+        assert_eq!(written(Revision::V2026_07_28), full);
+    }
+}

@@ -3,6 +3,8 @@
 //! The set of types grew with every revision, so a block of a type nobody here knows, or one that
 //! is malformed, is kept raw instead of failing its message (C-TOOL-19, fault 54).
 
+use std::borrow::Cow;
+
 use serde::de::{Deserialize, Deserializer};
 use serde::ser::{Serialize, Serializer};
 use serde_json::value::RawValue;
@@ -35,6 +37,19 @@ record! {
         annotations: Option<Annotations> = optional "annotations",
         /// Metadata.
         meta: Option<Json> = optional "_meta",
+    }
+}
+
+impl MediaContent {
+    /// An image or a sound of base64 bytes.
+    pub fn new(data: impl Into<String>, mime_type: impl Into<String>) -> Self {
+        Self {
+            data: data.into(),
+            mime_type: mime_type.into(),
+            annotations: None,
+            meta: None,
+            extra: Default::default(),
+        }
     }
 }
 
@@ -111,7 +126,10 @@ impl Content {
             Self::Resource(_) => "resource",
             Self::ToolUse(_) => "tool_use",
             Self::ToolResult(_) => "tool_result",
-            Self::Other(_) => "other",
+            Self::Other(raw) => match peek_string(raw.as_str().as_bytes(), "type") {
+                Some(Cow::Borrowed(kind)) => kind,
+                _ => "other",
+            },
         }
     }
 }
@@ -174,4 +192,42 @@ fn read_block(text: &str) -> Option<Content> {
         "tool_result" => untagged!(ToolResult(ToolResult)),
         _ => return None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_are_written_as_they_were_read() {
+        for text in [
+            r#"{"type":"text","text":"a"}"#,
+            r#"{"type":"text","text":"a","annotations":{"priority":0.5,"x":1},"_meta":{"y":2},"z":3}"#,
+            r#"{"type":"image","data":"AA==","mimeType":"image/png"}"#,
+            r#"{"type":"audio","data":"AA==","mimeType":"audio/wav"}"#,
+            r#"{"type":"resource_link","uri":"a:b","name":"n","size":7}"#,
+            r#"{"type":"resource","resource":{"uri":"a:b","text":"t"}}"#,
+            r#"{"type":"tool_use","id":"1","name":"n","input":{"big":1e400}}"#,
+            r#"{"type":"tool_result","toolUseId":"1","content":[],"isError":false}"#,
+        ] {
+            let block: Content = serde_json::from_str(text).unwrap();
+            assert!(!matches!(block, Content::Other(_)), "{text}");
+            assert_eq!(serde_json::to_string(&block).unwrap(), text);
+        }
+    }
+
+    #[test]
+    fn fault_54_blocks_nobody_knows_are_kept_raw() {
+        for (text, kind) in [
+            (r#"{"type":"video","data":1e400}"#, "video"),
+            (r#"{"type":"text","text":5}"#, "text"),
+            (r#"{"type":5}"#, "other"),
+            (r#""words""#, "other"),
+        ] {
+            let block: Content = serde_json::from_str(text).unwrap();
+            assert_eq!(block, Content::Other(Json::parse(text).unwrap()));
+            assert_eq!(block.kind(), kind);
+            assert_eq!(serde_json::to_string(&block).unwrap(), text);
+        }
+    }
 }

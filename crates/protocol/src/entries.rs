@@ -8,7 +8,7 @@ use serde::de::{Deserialize, DeserializeOwned, Deserializer, SeqAccess, Visitor}
 use serde::ser::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
-use crate::Json;
+use crate::{Json, shortened};
 
 /// A list from a peer: the entries that could be read, and those that could not.
 #[derive(Clone, Debug, PartialEq)]
@@ -119,7 +119,7 @@ impl<'de, T: DeserializeOwned> Deserialize<'de> for Entries<T> {
                         Ok(item) => entries.items.push(item),
                         Err(error) => entries.rejected.push(Rejected {
                             raw: raw.into(),
-                            reason: error.to_string(),
+                            reason: shortened(error),
                         }),
                     }
                 }

@@ -97,8 +97,16 @@ impl fmt::Display for ErrorObject {
 pub fn parse_line(line: &[u8]) -> Line<'_> {
     let text = match std::str::from_utf8(line) {
         Ok(text) => text,
-        Err(error) => return unreadable(line, None, format!("not UTF-8: {error}")),
+        Err(error) => {
+            // What stands before the defect is text, and mostly holds the id (fault 19).
+            let readable = std::str::from_utf8(&line[..error.valid_up_to()]).unwrap_or_default();
+            let id = Envelope::id_in(readable);
+            return unreadable(line, id, format!("not UTF-8: {error}"));
+        }
     };
+    if let Some(message) = plain_result(text) {
+        return Line::Message(message);
+    }
     if text.trim_ascii_start().starts_with('[') {
         return match serde_json::from_str::<Vec<&RawValue>>(text) {
             Ok(items) if items.is_empty() => Line::Stray("an empty batch".to_owned()),
@@ -109,6 +117,36 @@ pub fn parse_line(line: &[u8]) -> Line<'_> {
     parse_message(text)
 }
 
+/// A short way for successful answers in the two orders nearly every server writes them in. What is
+/// left between the fixed parts is parsed as one value, so nothing else can hide in the line.
+fn plain_result(text: &str) -> Option<Message<'_>> {
+    let (id, result) = match text.strip_prefix(r#"{"jsonrpc":"2.0","id":"#) {
+        Some(rest) => {
+            let (id, result) = rest.split_once(',')?;
+            let result = result.strip_prefix(r#""result":"#)?;
+            (id, result.strip_suffix('}')?)
+        }
+        None => {
+            let rest = text.strip_prefix(r#"{"result":"#)?;
+            let at = rest.len().saturating_sub(LONGEST_TAIL);
+            let tail = memchr::memmem::rfind(&rest.as_bytes()[at..], TAIL.as_bytes())? + at;
+            (rest[tail + TAIL.len()..].strip_suffix('}')?, &rest[..tail])
+        }
+    };
+    if !result.starts_with('{') || id.starts_with('0') || !id.bytes().all(|it| it.is_ascii_digit())
+    {
+        return None;
+    }
+    Some(Message::Response {
+        id: Some(id.parse::<u64>().ok()?.into()),
+        outcome: Outcome::Result(serde_json::from_str(result).ok()?),
+    })
+}
+
+/// How an answer ends that begins with its result; an id of ours has at most twenty digits.
+const TAIL: &str = r#","jsonrpc":"2.0","id":"#;
+const LONGEST_TAIL: usize = TAIL.len() + 21;
+
 /// Sorts one message, be it a line or an item of a batch.
 pub fn parse_message(text: &str) -> Line<'_> {
     let mut envelope = Envelope::default();
@@ -117,7 +155,7 @@ pub fn parse_message(text: &str) -> Line<'_> {
         Ok(()) => envelope.sort(text),
         Err(error) => {
             let id = envelope.id.and_then(Id::known);
-            unreadable(text.as_bytes(), id, error.to_string())
+            unreadable(text.as_bytes(), id, shortened(error))
         }
     }
 }
@@ -170,6 +208,14 @@ impl Id {
 }
 
 impl<'a> Envelope<'a> {
+    /// The id in a text that may break off anywhere behind it.
+    fn id_in(text: &'a str) -> Option<RequestId> {
+        let mut envelope = Self::default();
+        // The text is known to be broken; what could be read of it is kept.
+        let _ = envelope.read(&mut serde_json::Deserializer::from_str(text));
+        envelope.id.and_then(Id::known)
+    }
+
     /// Fills the members one by one, so that those before a syntax error are known.
     fn read(
         &mut self,
@@ -183,7 +229,8 @@ impl<'a> Envelope<'a> {
         if self.method.is_some() && !is_answer {
             return self.sort_call();
         }
-        if self.version.is_none() && !is_answer {
+        // A log may well say "error" or "result"; without an id there is nobody to tell (fault 18).
+        if self.version.is_none() && !(is_answer && self.id.is_some()) {
             return Line::Stray("a JSON object that is no JSON-RPC message".to_owned());
         }
         if self.id.is_none() && !is_answer {
@@ -243,7 +290,8 @@ impl<'a> Envelope<'a> {
             (None, Some(error)) => match serde_json::from_str(error.get()) {
                 Ok(error) => Outcome::Error(error),
                 Err(reason) => Outcome::Malformed(format!(
-                    "the error is malformed ({reason}): {}",
+                    "the error is malformed ({}): {}",
+                    shortened(reason),
                     shortened(error.get())
                 )),
             },
@@ -300,12 +348,40 @@ fn read_id(raw: &RawValue) -> Id {
     serde_json::from_str(raw.get()).map_or(Id::Null, Id::Known)
 }
 
-/// The first characters of a foreign text, enough to recognise it in an error.
-pub fn shortened(text: &str) -> Cow<'_, str> {
-    const MOST: usize = 200;
-    match text.char_indices().nth(MOST) {
-        None => Cow::Borrowed(text),
-        Some((end, _)) => Cow::Owned(format!("{}…", &text[..end])),
+/// The first characters of a foreign text, or of a reason that quotes one, enough to recognise it
+/// in an error. No more of it than that is ever held, since it may be as long as a frame.
+pub fn shortened(text: impl fmt::Display) -> String {
+    use fmt::Write as _;
+    let mut kept = Shortened {
+        text: String::new(),
+        room: 200,
+    };
+    // Failing is how writing stops when there is no room left.
+    let _ = write!(kept, "{text}");
+    kept.text
+}
+
+/// Takes what is written until its room is used up.
+struct Shortened {
+    text: String,
+    /// Characters that still fit.
+    room: usize,
+}
+
+impl fmt::Write for Shortened {
+    fn write_str(&mut self, piece: &str) -> fmt::Result {
+        match piece.char_indices().nth(self.room) {
+            None => {
+                self.text.push_str(piece);
+                self.room -= piece.chars().count();
+                Ok(())
+            }
+            Some((end, _)) => {
+                self.text.push_str(&piece[..end]);
+                self.text.push('…');
+                Err(fmt::Error)
+            }
+        }
     }
 }
 

@@ -80,6 +80,11 @@ fn fault_18_logs_and_banners_are_stray() {
         r#"{"level":"info","message":"ready"}"#,
         "stray: a JSON object",
     );
+    check(
+        r#"{"level":"error","error":"connection refused"}"#,
+        "stray: a JSON object",
+    );
+    check(r#"{"result":"ok","took":3}"#, "stray: a JSON object");
     check("42", "stray:");
     check("\"text\"", "stray:");
 }
@@ -145,6 +150,8 @@ fn fault_43_unparsable_answers_still_end_their_call() {
 fn fault_19_invalid_utf8_ends_the_call_it_answers() {
     let line = b"{\"jsonrpc\":\"2.0\",\"result\":{\"t\":\"\xff\xfe\"},\"id\":9}";
     assert!(sorted(line).starts_with("malformed 9: not UTF-8"));
+    let line = b"{\"jsonrpc\":\"2.0\",\"id\":9,\"result\":{\"t\":\"\xff\xfe\"}}";
+    assert!(sorted(line).starts_with("malformed 9: not UTF-8"));
     assert!(sorted(b"\xff\xfe log").starts_with("stray: not UTF-8"));
 }
 
@@ -207,4 +214,68 @@ fn ids_that_are_no_ids() {
         r#"{"jsonrpc":"2.0","id":{"a":1},"result":{}}"#,
         "result - {}",
     );
+}
+
+#[test]
+fn the_short_way_for_answers_is_no_way_around_the_checks() {
+    for (line, expected) in [
+        (
+            r#"{"jsonrpc":"2.0","id":7,"result":{"a":[1]}}"#,
+            r#"result 7 {"a":[1]}"#,
+        ),
+        (
+            r#"{"result":{"a":[1]},"jsonrpc":"2.0","id":7}"#,
+            r#"result 7 {"a":[1]}"#,
+        ),
+        (r#"{"jsonrpc":"2.0","id":007,"result":{}}"#, "stray"),
+        (r#"{"jsonrpc":"2.0","id":,"result":{}}"#, "stray"),
+        (
+            r#"{"jsonrpc":"2.0","id":7,"result":{},"result":{"evil":1}}"#,
+            "malformed 7: the member \"result\" appears twice",
+        ),
+        (
+            r#"{"result":{},"result":{"evil":1},"jsonrpc":"2.0","id":7}"#,
+            "malformed 7: the member \"result\" appears twice",
+        ),
+        (
+            r#"{"result":{},"jsonrpc":"2.0","id":6,"jsonrpc":"2.0","id":7}"#,
+            "malformed 6: the member",
+        ),
+        (
+            r#"{"result":{"a":1},"error":{},"jsonrpc":"2.0","id":7}"#,
+            "malformed 7",
+        ),
+        (
+            r#"{"result":{"t":",\"jsonrpc\":\"2.0\",\"id\":9}"},"jsonrpc":"2.0","id":7}"#,
+            "result 7 ",
+        ),
+        (r#"{"jsonrpc":"2.0","id":7,"result":{}}}"#, "malformed 7"),
+        (r#"{"jsonrpc":"2.0","id":7,"result":{"a":1}"#, "malformed 7"),
+    ] {
+        check(line, expected);
+    }
+}
+
+#[test]
+fn foreign_text_is_shortened_to_the_limit_exactly() {
+    let text = "ä".repeat(200);
+    assert_eq!(shortened(&text), text);
+    assert_eq!(shortened(format_args!("{text}x")), format!("{text}…"));
+    assert_eq!(
+        shortened(format_args!("{}{text}", "y")).chars().count(),
+        201
+    );
+}
+
+#[test]
+fn fault_43_reasons_do_not_quote_whole_frames() {
+    let long = "x".repeat(10_000);
+    for line in [
+        format!("\"{long}\""),
+        format!(r#"{{"jsonrpc":"2.0","id":5,"error":"{long}"}}"#),
+        format!(r#"{{"jsonrpc":"{long}","id":5,"result":{{}}}}"#),
+        format!(r#"{{"jsonrpc":"2.0","id":5,"{long}":{{}}}}"#),
+    ] {
+        assert!(sorted(line.as_bytes()).len() < 1000);
+    }
 }

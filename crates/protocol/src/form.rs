@@ -354,3 +354,7 @@ fn check_option(options: &[ChoiceOption], value: &Value) -> Result<(), String> {
     let values: Vec<&str> = options.iter().map(|option| option.value.as_str()).collect();
     Err(format!("must be one of {}", values.join(", ")))
 }
+
+#[cfg(test)]
+#[path = "form_tests.rs"]
+mod tests;

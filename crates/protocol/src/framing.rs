@@ -14,6 +14,13 @@ pub const DEFAULT_MAX_FRAME: usize = 16 * 1024 * 1024;
 const SMALLEST_READ: usize = 4 * 1024;
 /// A connection that fills its buffer reads up to this much at once.
 const LARGEST_READ: usize = 256 * 1024;
+/// So many small reads in a row make a connection count as quiet again.
+const QUIET_AFTER: u32 = 32;
+
+/// The byte order mark that some servers put before a message, or before each (fault 20).
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+/// What may surround a line of the greatest length: the mark and a carriage return.
+const NOT_COUNTED: usize = BYTE_ORDER_MARK.len() + 1;
 
 /// Cuts a byte stream into lines of bounded length.
 #[derive(Debug)]
@@ -23,9 +30,10 @@ pub struct LineFramer {
     searched: usize,
     max_frame: usize,
     read_size: usize,
+    /// How many reads in a row would have fitted the smallest buffer.
+    small_reads: u32,
     /// The buffer has outgrown the needs of a quiet connection.
     grown: bool,
-    at_start: bool,
 }
 
 /// A line grew past the limit before its newline came.
@@ -55,8 +63,8 @@ impl LineFramer {
             searched: 0,
             max_frame,
             read_size: SMALLEST_READ,
+            small_reads: 0,
             grown: false,
-            at_start: true,
         }
     }
 
@@ -79,10 +87,16 @@ impl LineFramer {
 
     /// Tells how much the last read brought, to fit the next one to the traffic.
     pub fn note_read(&mut self, length: usize) {
+        self.small_reads = if length < SMALLEST_READ {
+            self.small_reads + 1
+        } else {
+            0
+        };
         if length >= self.read_size {
             self.read_size = (self.read_size * 4).min(LARGEST_READ);
-        } else if length < SMALLEST_READ {
-            self.read_size = (self.read_size / 2).max(SMALLEST_READ);
+        } else if self.small_reads >= QUIET_AFTER {
+            self.small_reads = 0;
+            self.read_size = SMALLEST_READ;
         }
     }
 
@@ -91,7 +105,7 @@ impl LineFramer {
         self.buffer.extend_from_slice(bytes);
     }
 
-    /// The next whole line, without its line ending; blank lines and a byte order mark are skipped
+    /// The next whole line, without its line ending; blank lines and byte order marks are skipped
     /// (fault 20).
     pub fn next_line(&mut self) -> Result<Option<Bytes>, FrameTooLong> {
         let too_long = FrameTooLong {
@@ -100,8 +114,7 @@ impl LineFramer {
         loop {
             let Some(found) = memchr::memchr(b'\n', &self.buffer[self.searched..]) else {
                 self.searched = self.buffer.len();
-                // One byte more than the limit may still be the carriage return of a legal line.
-                return if self.buffer.len() > self.max_frame + 1 {
+                return if self.buffer.len() > self.max_frame + NOT_COUNTED {
                     Err(too_long)
                 } else {
                     Ok(None)
@@ -114,8 +127,8 @@ impl LineFramer {
             if line.last() == Some(&b'\r') {
                 line.truncate(end - 1);
             }
-            if std::mem::take(&mut self.at_start) && line.starts_with(b"\xef\xbb\xbf") {
-                let _ = line.split_to(3);
+            if line.starts_with(BYTE_ORDER_MARK) {
+                let _ = line.split_to(BYTE_ORDER_MARK.len());
             }
             if line.len() > self.max_frame {
                 return Err(too_long);
@@ -160,8 +173,8 @@ mod tests {
 
     #[test]
     fn fault_20_byte_order_mark_crlf_and_blank_lines_are_tolerated() {
-        let stream: &[u8] = b"\xef\xbb\xbf{}\r\n\r\n\n[]\n";
-        assert_eq!(lines(&[stream], 64).unwrap(), [&b"{}"[..], b"[]"]);
+        let stream: &[u8] = b"\xef\xbb\xbf{}\r\n\r\n\n[]\n\xef\xbb\xbf7\n\xef\xbb\xbf\n";
+        assert_eq!(lines(&[stream], 64).unwrap(), [&b"{}"[..], b"[]", b"7"]);
     }
 
     #[test]
@@ -169,6 +182,8 @@ mod tests {
         assert_eq!(lines(&[b"12345678\n1\n"], 8).unwrap().len(), 2);
         assert_eq!(lines(&[b"12345678\r\n1\n"], 8).unwrap().len(), 2);
         assert_eq!(lines(&[b"123456789\n"], 8), Err(FrameTooLong { limit: 8 }));
+        let marked: [&[u8]; 2] = [b"\xef\xbb\xbf12345678\r", b"\n1\n"];
+        assert_eq!(lines(&marked, 8).unwrap().len(), 2);
     }
 
     #[test]
@@ -178,7 +193,7 @@ mod tests {
             framer.push(&[b'x'; 10]);
             assert_eq!(framer.next_line(), Ok(None));
         }
-        framer.push(b"xx");
+        framer.push(b"xxxxx");
         assert_eq!(framer.next_line(), Err(FrameTooLong { limit: 1_000 }));
     }
 
@@ -193,7 +208,7 @@ mod tests {
             assert_eq!(framer.next_line(), Ok(None));
         }
         assert_eq!(framer.read_size, LARGEST_READ);
-        for _ in 0..10 {
+        for _ in 0..QUIET_AFTER {
             framer.buffer_for_read();
             framer.push(b"{}\n");
             framer.note_read(3);

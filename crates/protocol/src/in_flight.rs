@@ -6,6 +6,7 @@
 
 use std::collections::HashMap;
 use std::fmt;
+use std::hash::{BuildHasherDefault, Hasher};
 
 /// The ways a call can end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -98,18 +99,44 @@ pub struct Closed;
 #[derive(Debug)]
 pub struct InFlight<W> {
     last_id: u64,
-    open: HashMap<u64, W>,
+    open: HashMap<u64, W, BuildHasherDefault<CounterHasher>>,
     tally: Tally,
     closed: bool,
+    /// The most calls open at once since there was none, and the time before that.
+    crowd: usize,
+    former_crowd: usize,
+}
+
+/// Hashes ids that this table counts out itself, so no peer can choose them to collide.
+#[derive(Debug, Default)]
+struct CounterHasher(u64);
+
+impl Hasher for CounterHasher {
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.write_u64(self.0 ^ u64::from(*byte));
+        }
+    }
+
+    fn write_u64(&mut self, id: u64) {
+        // A multiplication by the golden ratio spreads neighbours over all bits.
+        self.0 = id.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
 }
 
 impl<W> Default for InFlight<W> {
     fn default() -> Self {
         Self {
             last_id: 0,
-            open: HashMap::new(),
+            open: HashMap::default(),
             tally: Tally::default(),
             closed: false,
+            crowd: 0,
+            former_crowd: 0,
         }
     }
 }
@@ -127,8 +154,12 @@ impl<W> InFlight<W> {
             return Err(Closed);
         }
         self.tally.issued += 1;
+        if self.open.is_empty() {
+            self.former_crowd = std::mem::take(&mut self.crowd);
+        }
         let former = self.open.insert(id, waiter);
         debug_assert!(former.is_none(), "an id begins one call");
+        self.crowd = self.crowd.max(self.open.len());
         Ok(())
     }
 
@@ -170,6 +201,12 @@ impl<W> InFlight<W> {
     /// Whether `id` was issued once, be it open or ended.
     pub fn was_issued(&self, id: u64) -> bool {
         (1..=self.last_id).contains(&id)
+    }
+
+    /// Whether calls come alone: none is open beside the one that just began, and the last time
+    /// calls were open there was only one, too.
+    pub fn come_alone(&self) -> bool {
+        self.open.len() <= 1 && self.former_crowd <= 1
     }
 
     /// How many calls are open.
@@ -245,6 +282,22 @@ mod tests {
         let late = table.next_id();
         assert_eq!(table.begin(late, true), Err(Closed));
         assert!(balanced(&table));
+    }
+
+    #[test]
+    fn calls_that_came_together_are_expected_to_come_together_again() {
+        let mut table = InFlight::default();
+        let alone = begin(&mut table, ());
+        assert!(table.come_alone());
+        let second = begin(&mut table, ());
+        assert!(!table.come_alone());
+        table.end(alone, Ending::Result);
+        table.end(second, Ending::Result);
+        let next = begin(&mut table, ());
+        assert!(!table.come_alone(), "a second one may follow");
+        table.end(next, Ending::Result);
+        begin(&mut table, ());
+        assert!(table.come_alone(), "it did not");
     }
 
     #[test]

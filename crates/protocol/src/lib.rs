@@ -29,6 +29,7 @@ mod lifecycle;
 mod logging;
 mod method;
 mod peek;
+mod plain_result;
 mod progress;
 mod prompts;
 mod record;

@@ -141,3 +141,58 @@ record! {
         requested: Option<String> = optional "requested",
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    #[test]
+    fn a_revision_gets_only_the_identity_it_knows() {
+        let client = Implementation {
+            title: Some("Client".to_owned()),
+            description: Some("A client".to_owned()),
+            website_url: Some("https://example.org".to_owned()),
+            icons: Some(json!([]).into()),
+            ..Implementation::new("client", "1.0")
+        };
+        let keys = |revision: Revision| {
+            let written = serde_json::to_string(&client.for_revision(revision)).unwrap();
+            let written: Value = serde_json::from_str(&written).unwrap();
+            written.as_object().unwrap().keys().cloned().collect()
+        };
+        let first: Vec<String> = keys(Revision::V2024_11_05);
+        assert_eq!(first, ["name", "version"]);
+        assert_eq!(keys(Revision::V2025_03_26), first);
+        assert_eq!(keys(Revision::V2025_06_18), ["name", "title", "version"]);
+        let all = [
+            "description",
+            "icons",
+            "name",
+            "title",
+            "version",
+            "websiteUrl",
+        ];
+        assert_eq!(keys(Revision::V2025_11_25), all);
+        assert_eq!(keys(Revision::V2026_07_28), all);
+    }
+
+    #[test]
+    fn fault_54_a_sparse_handshake_is_enough() {
+        let result: InitializeResult =
+            serde_json::from_str(r#"{"protocolVersion":"2024-11-05","serverInfo":{"id":1}}"#)
+                .unwrap();
+        assert_eq!(result.capabilities, ServerCapabilities::default());
+        assert_eq!(result.server_info, None);
+        assert!(serde_json::from_str::<InitializeResult>(r#"{"capabilities":{}}"#).is_err());
+    }
+
+    #[test]
+    fn s_init_19_a_refused_version_names_the_others() {
+        let refusal: UnsupportedVersionData =
+            serde_json::from_str(r#"{"supported":["2024-11-05"],"requested":"1.0.0"}"#).unwrap();
+        assert_eq!(refusal.supported, ["2024-11-05"]);
+        assert!(serde_json::from_str::<UnsupportedVersionData>(r#"{"uri":"a:b"}"#).is_err());
+    }
+}

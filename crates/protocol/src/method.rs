@@ -3,6 +3,8 @@
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use crate::Payload;
+
 /// A request: the caller's choice of `M: Method` selects the decoder of the answer (invariant 1).
 pub trait Method {
     /// The name on the wire.
@@ -11,6 +13,11 @@ pub trait Method {
     type Params: Serialize + DeserializeOwned;
     /// The result.
     type Result: Serialize + DeserializeOwned;
+
+    /// Decodes a result.
+    fn decode(payload: &Payload) -> Result<Self::Result, serde_json::Error> {
+        payload.decode()
+    }
 }
 
 /// A notification.

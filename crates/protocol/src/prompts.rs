@@ -29,7 +29,7 @@ record! {
         /// The prompts of this page.
         prompts: Entries<Prompt> = required "prompts",
         /// Where the next page begins; an empty string is a cursor too (C-PAG-03).
-        next_cursor: Option<String> = optional "nextCursor",
+        next_cursor: Option<String> = strict "nextCursor",
         /// How long the page is fresh (2026-07-28).
         ttl_ms: Option<i64> = optional "ttlMs",
         /// Who may share it: `public` or `private` (2026-07-28).

@@ -31,14 +31,16 @@ impl Extra {
     /// Adds a field, replacing one of the same name.
     pub fn insert(&mut self, key: impl Into<String>, value: impl Into<Json>) {
         let key = key.into();
-        self.remove(&key);
+        self.fields.retain(|(name, _)| *name != key);
         self.fields.push((key, value.into()));
     }
 
-    /// Takes a field out.
+    /// Takes a field out; of several of that name all go, and the first is given back.
     pub fn remove(&mut self, key: &str) -> Option<Json> {
-        let at = self.fields.iter().position(|(name, _)| name == key)?;
-        Some(self.fields.remove(at).1)
+        let mut removed = self.fields.extract_if(.., |(name, _)| name == key);
+        let (_, first) = removed.next()?;
+        removed.for_each(drop);
+        Some(first)
     }
 
     /// All fields in order.
@@ -267,10 +269,13 @@ macro_rules! record {
     };
 
     (@read required $map:ident, $key:literal, $extra:ident) => { Some($map.next_value()?) };
-    (@read strict $map:ident, $key:literal, $extra:ident) => { $map.next_value()? };
-    (@read default $map:ident, $key:literal, $extra:ident) => {
-        $crate::record::lenient_default($map.next_value()?, $key, &mut $extra)
+    (@read strict $map:ident, $key:literal, $extra:ident) => {
+        $crate::record::noted($map.next_value()?, $key, &mut $extra)
     };
+    (@read default $map:ident, $key:literal, $extra:ident) => {{
+        let value = $crate::record::lenient($map.next_value()?, $key, &mut $extra);
+        $crate::record::noted(value, $key, &mut $extra)
+    }};
     (@read $presence:ident $map:ident, $key:literal, $extra:ident) => {
         $crate::record::lenient($map.next_value()?, $key, &mut $extra)
     };
@@ -308,17 +313,16 @@ pub(crate) fn lenient<'de, T: Deserialize<'de>>(
     }
 }
 
-/// Like [`lenient`], and remembers that a default was written out.
-pub(crate) fn lenient_default<'de, T: Deserialize<'de> + Default + PartialEq>(
-    raw: &'de serde_json::value::RawValue,
+/// Remembers of a value whether it is a default that came written out.
+pub(crate) fn noted<T: Default + PartialEq>(
+    value: Option<T>,
     key: &'static str,
     extra: &mut Extra,
 ) -> Option<T> {
-    let value = lenient(raw, key, extra)?;
-    if !is_set(&value) {
+    if value.as_ref().is_some_and(|value| !is_set(value)) {
         extra.spell_out(key);
     }
-    Some(value)
+    value
 }
 
 #[cfg(test)]
@@ -331,6 +335,7 @@ mod tests {
             title: Option<String> = optional "title",
             open: bool = default "open",
             tags: Vec<String> = always "tags",
+            limits: Vec<u8> = strict "limits",
         }
     }
 
@@ -366,6 +371,15 @@ mod tests {
             (r#"{"title":"t"}"#, "missing field `name`"),
             (r#"{"name":1}"#, "invalid type"),
             (r#"{"name":"a","name":"b"}"#, "duplicate field `name`"),
+            (
+                r#"{"title":1,"name":"a","title":"b"}"#,
+                "duplicate field `title`",
+            ),
+            (
+                r#"{"open":null,"name":"a","open":true}"#,
+                "duplicate field `open`",
+            ),
+            (r#"{"name":"a","limits":"none"}"#, "invalid type"),
             ("[]", "a Sample object"),
         ] {
             let error = serde_json::from_str::<Sample>(text)
@@ -380,5 +394,41 @@ mod tests {
         let sample: Sample = serde_json::from_str(r#"{"Name":"x","name":"y"}"#).unwrap();
         assert_eq!(sample.name, "y");
         assert_eq!(sample.extra.get("Name").unwrap().as_str(), r#""x""#);
+    }
+
+    #[test]
+    fn a_default_is_written_if_it_came_written_out() {
+        check(
+            r#"{"name":"n","open":false}"#,
+            r#"{"name":"n","open":false,"tags":[]}"#,
+        );
+        check(
+            r#"{"name":"n","open":true,"limits":null}"#,
+            r#"{"name":"n","open":true,"tags":[]}"#,
+        );
+    }
+
+    #[test]
+    fn a_field_that_is_set_replaces_its_misfit() {
+        let mut sample: Sample =
+            serde_json::from_str(r#"{"name":"n","title":7,"open":"no","tags":{}}"#).unwrap();
+        sample.title = Some("t".to_owned());
+        sample.open = true;
+        sample.tags = vec!["a".to_owned()];
+        assert_eq!(
+            serde_json::to_string(&sample).unwrap(),
+            r#"{"name":"n","title":"t","open":true,"tags":["a"]}"#
+        );
+    }
+
+    #[test]
+    fn an_object_without_a_record_is_read_and_written_in_order() {
+        let text = r#"{"z":1,"a":{"b":[2]},"z":3}"#;
+        let mut extra: crate::Extra = serde_json::from_str(text).unwrap();
+        assert_eq!(serde_json::to_string(&extra).unwrap(), text);
+        extra.insert("z", crate::Json::parse("4").unwrap());
+        assert_eq!(extra.remove("a").unwrap().as_str(), r#"{"b":[2]}"#);
+        assert_eq!(extra.remove("a"), None);
+        assert_eq!(serde_json::to_string(&extra).unwrap(), r#"{"z":4}"#);
     }
 }

@@ -36,7 +36,7 @@ record! {
         /// The resources of this page.
         resources: Entries<Resource> = required "resources",
         /// Where the next page begins; an empty string is a cursor too (C-PAG-03).
-        next_cursor: Option<String> = optional "nextCursor",
+        next_cursor: Option<String> = strict "nextCursor",
         /// How long the page is fresh (2026-07-28).
         ttl_ms: Option<i64> = optional "ttlMs",
         /// Who may share it: `public` or `private` (2026-07-28).
@@ -95,7 +95,7 @@ record! {
         /// The templates of this page.
         resource_templates: Entries<ResourceTemplate> = required "resourceTemplates",
         /// Where the next page begins; an empty string is a cursor too (C-PAG-03).
-        next_cursor: Option<String> = optional "nextCursor",
+        next_cursor: Option<String> = strict "nextCursor",
         /// How long the page is fresh (2026-07-28).
         ttl_ms: Option<i64> = optional "ttlMs",
         /// Who may share it: `public` or `private` (2026-07-28).

@@ -294,3 +294,100 @@ fn tool_results(message: &SamplingMessage) -> impl Iterator<Item = &str> {
         _ => None,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn uses(ids: &[&str]) -> SamplingMessage {
+        let blocks = ids
+            .iter()
+            .map(|id| Content::ToolUse(ToolUse::new(*id, "tool", json!({}).into())));
+        SamplingMessage::new("assistant", blocks.collect::<Vec<_>>())
+    }
+
+    fn results(ids: &[&str]) -> SamplingMessage {
+        let blocks = ids
+            .iter()
+            .map(|id| Content::ToolResult(ToolResult::new(*id, vec![])));
+        SamplingMessage::new("user", blocks.collect::<Vec<_>>())
+    }
+
+    fn says(role: &str) -> SamplingMessage {
+        SamplingMessage::new(role, Content::text("words"))
+    }
+
+    #[track_caller]
+    fn check(messages: &[SamplingMessage], complaint: Option<&str>) {
+        let verdict = check_tool_pairing(messages);
+        assert_eq!(verdict.as_ref().err().map(String::as_str), complaint);
+    }
+
+    #[test]
+    fn x_samp_06_each_tool_use_is_answered_in_the_next_message() {
+        check(&[], None);
+        check(&[says("user"), says("assistant"), says("user")], None);
+        check(
+            &[
+                says("user"),
+                uses(&["a", "b"]),
+                results(&["b", "a"]),
+                uses(&["c"]),
+                results(&["c"]),
+                says("assistant"),
+            ],
+            None,
+        );
+        check(
+            &[uses(&["a", "b"]), results(&["a"])],
+            Some("message 2 does not answer the tool use \"b\""),
+        );
+        check(
+            &[uses(&["a"]), says("user"), results(&["a"])],
+            Some("message 2 does not answer the tool use \"a\""),
+        );
+        check(
+            &[uses(&["a"])],
+            Some("no message answers the tool use \"a\""),
+        );
+        check(
+            &[uses(&["a"]), results(&["a", "z"])],
+            Some("message 2 answers the tool use \"z\", which the message before does not have"),
+        );
+    }
+
+    #[test]
+    fn x_samp_05_tool_results_stand_alone() {
+        let mut mixed = results(&["a"]);
+        mixed.content = vec![mixed.content[0].clone(), Content::text("and")].into();
+        check(
+            &[uses(&["a"]), mixed],
+            Some("message 2 mixes tool results with other content"),
+        );
+        let mut by_assistant = results(&["a"]);
+        by_assistant.role = "assistant".to_owned();
+        check(
+            &[uses(&["a"]), by_assistant],
+            Some("message 2 has tool results but is not the user's"),
+        );
+    }
+
+    #[test]
+    fn c_samp_12_content_keeps_its_form() {
+        for (text, count) in [
+            (r#"{"role":"user","content":{"type":"text","text":"a"}}"#, 1),
+            (
+                r#"{"role":"user","content":[{"type":"text","text":"a"}]}"#,
+                1,
+            ),
+            (r#"{"role":"user","content":[]}"#, 0),
+            (r#"{"role":"user","content":{"type":"video","x":1e400}}"#, 1),
+        ] {
+            let message: SamplingMessage = serde_json::from_str(text).unwrap();
+            assert_eq!(message.content.len(), count);
+            assert_eq!(serde_json::to_string(&message).unwrap(), text);
+        }
+    }
+}

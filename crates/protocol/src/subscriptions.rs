@@ -78,3 +78,47 @@ pub fn subscription_id(params: &(impl AsRef<[u8]> + ?Sized)) -> Option<RequestId
     let id = peek(meta.get().as_bytes(), meta::SUBSCRIPTION_ID)?;
     serde_json::from_str(id.get()).ok()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Payload;
+
+    #[test]
+    fn s_subm_04_the_subscription_is_read_in_its_own_type() {
+        for (params, expected) in [
+            (
+                r#"{"uri":"a:b","_meta":{"x":1,"io.modelcontextprotocol/subscriptionId":7}}"#,
+                Some(RequestId::from(7)),
+            ),
+            (
+                r#"{"_meta":{"io.modelcontextprotocol/subscriptionId":"7"}}"#,
+                Some(RequestId::from("7")),
+            ),
+            (
+                r#"{"_meta":{"io.modelcontextprotocol/subscriptionId":null}}"#,
+                None,
+            ),
+            (r#"{"io.modelcontextprotocol/subscriptionId":7}"#, None),
+            (r#"{"_meta":[]}"#, None),
+            ("{}", None),
+        ] {
+            assert_eq!(subscription_id(params), expected, "{params}");
+            let payload = Payload::from(Json::parse(params).unwrap());
+            assert_eq!(subscription_id(&payload), expected, "{params}");
+        }
+    }
+
+    #[test]
+    fn c_subm_01_a_filter_opts_in_and_says_nothing_else() {
+        let filter = SubscriptionFilter {
+            tools_list_changed: true,
+            resource_subscriptions: Some(vec!["a:b".to_owned()]),
+            ..SubscriptionFilter::default()
+        };
+        assert_eq!(
+            serde_json::to_string(&ListenParams::new(filter)).unwrap(),
+            r#"{"notifications":{"toolsListChanged":true,"resourceSubscriptions":["a:b"]}}"#
+        );
+    }
+}

@@ -72,3 +72,23 @@ impl ExtUpdateTaskParams {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn s_tske_07_a_task_brings_what_its_status_promises() {
+        let task: ExtTask = serde_json::from_str(
+            r#"{"resultType":"complete","taskId":"t","status":"failed","ttlMs":null,
+                "error":{"code":-32603,"message":"no"},"requestState":"s"}"#,
+        )
+        .unwrap();
+        assert_eq!(task.error, Some(ErrorObject::new(-32603, "no")));
+        let written = serde_json::to_string(&task).unwrap();
+        assert!(written.contains(r#""ttlMs":null"#), "{written}");
+        assert!(written.contains(r#""requestState":"s""#), "{written}");
+        let unreadable = r#"{"taskId":"t","status":"input_required","inputRequests":{"a":1}}"#;
+        assert!(serde_json::from_str::<ExtTask>(unreadable).is_err());
+    }
+}

@@ -167,6 +167,17 @@ record! {
     }
 }
 
+impl CreateTaskResult {
+    /// The request became that task.
+    pub fn new(task: Task) -> Self {
+        Self {
+            task,
+            meta: None,
+            extra: Default::default(),
+        }
+    }
+}
+
 record! {
     /// Params that name a task.
     pub struct TaskParams {
@@ -192,8 +203,38 @@ record! {
         /// The tasks of this page.
         tasks: Entries<Task> = required "tasks",
         /// Where the next page begins; an empty string is a cursor too (C-PAG-03).
-        next_cursor: Option<String> = optional "nextCursor",
+        next_cursor: Option<String> = strict "nextCursor",
         /// Metadata.
         meta: Option<Json> = optional "_meta",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn x_tskx_06_three_states_are_final() {
+        for (name, is_terminal) in [
+            ("working", false),
+            ("input_required", false),
+            ("completed", true),
+            ("failed", true),
+            ("cancelled", true),
+            ("paused", false),
+        ] {
+            let json = format!("\"{name}\"");
+            let status: TaskStatus = serde_json::from_str(&json).unwrap();
+            assert_eq!(status.is_terminal(), is_terminal, "{name}");
+            assert_eq!(serde_json::to_string(&status).unwrap(), json);
+        }
+    }
+
+    #[test]
+    fn x_tskx_07_an_unlimited_ttl_is_written_as_null() {
+        let task = Task::new("t", "2026-01-01T00:00:00Z");
+        let json = serde_json::to_string(&task).unwrap();
+        assert!(json.contains(r#""ttl":null"#), "{json}");
+        assert_eq!(serde_json::from_str::<Task>(&json).unwrap(), task);
     }
 }

@@ -1,18 +1,35 @@
 //! Tools: listing and calling them.
 
 use std::borrow::Cow;
+use std::fmt;
 
 use serde_json::Value;
 
 use crate::method::{methods, notifications, paged};
+use crate::plain_result;
 use crate::record::record;
-use crate::{Content, Entries, Json, NoParams, PageParams, TaskRequest};
+use crate::{Content, Entries, Json, Method, NoParams, PageParams, Payload, TaskRequest};
 
 methods! {
     /// Lists the tools of a server.
     ListTools = "tools/list" (PageParams) -> ToolPage;
-    /// Calls a tool.
-    CallTool = "tools/call" (CallToolParams) -> CallToolResult;
+}
+
+/// Calls a tool.
+#[derive(Clone, Copy, Debug)]
+pub struct CallTool;
+
+impl Method for CallTool {
+    const NAME: &'static str = "tools/call";
+    type Params = CallToolParams;
+    type Result = CallToolResult;
+
+    fn decode(payload: &Payload) -> Result<CallToolResult, serde_json::Error> {
+        match plain_result::read(payload.as_bytes()) {
+            Some(result) => Ok(result),
+            None => payload.decode(),
+        }
+    }
 }
 
 paged! {
@@ -31,7 +48,7 @@ record! {
         /// The tools of this page.
         tools: Entries<Tool> = required "tools",
         /// Where the next page begins; an empty string is a cursor too (C-PAG-03).
-        next_cursor: Option<String> = optional "nextCursor",
+        next_cursor: Option<String> = strict "nextCursor",
         /// How long the page is fresh (2026-07-28).
         ttl_ms: Option<i64> = optional "ttlMs",
         /// Who may share it: `public` or `private` (2026-07-28).
@@ -180,8 +197,32 @@ impl CallToolResult {
         blocks.join("\n")
     }
 
+    /// The answer, or the failure of the tool as an error that carries it (seeds-vs-spec row 43).
+    pub fn into_result(self) -> Result<Self, ToolFailed> {
+        if self.is_error {
+            Err(ToolFailed(Box::new(self)))
+        } else {
+            Ok(self)
+        }
+    }
+
     /// The structured answer as a tree, if there is one.
     pub fn structured(&self) -> Option<Value> {
         self.structured_content.as_ref()?.to_value().ok()
     }
 }
+
+/// A tool that ran and failed, with what it said.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ToolFailed(pub Box<CallToolResult>);
+
+impl fmt::Display for ToolFailed {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0.text().as_str() {
+            "" => formatter.write_str("the tool failed without a word"),
+            text => write!(formatter, "the tool failed: {text}"),
+        }
+    }
+}
+
+impl std::error::Error for ToolFailed {}

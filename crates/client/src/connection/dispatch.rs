@@ -15,7 +15,7 @@ use bytes::Bytes;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
-use super::{Counters, Failure, Link};
+use super::{CallKind, Counters, Failure, Link};
 use crate::events::Event;
 
 impl Link {
@@ -167,9 +167,27 @@ impl Link {
             return;
         };
         if self.era() == Some(Era::Modern) {
-            self.complete(Some(&id), Ending::Result, || Ok(Payload::EMPTY));
+            self.ended_by_server(&id);
         } else {
             self.desk.withdraw(&id);
+        }
+    }
+
+    /// A modern server may end a subscription this way. It may not do so to any other call; that
+    /// one has no answer, least of all an empty success.
+    fn ended_by_server(&self, id: &RequestId) {
+        let counter = id.as_counter();
+        let kind = counter.and_then(|id| Some(self.calls().get_mut(id)?.kind));
+        match kind {
+            Some(CallKind::Subscription) => {
+                self.complete(Some(id), Ending::Result, || Ok(Payload::EMPTY));
+            }
+            Some(CallKind::Ordinary) => self.fail_call(
+                Some(id),
+                "the server cancelled it, which it may do to subscriptions only".to_owned(),
+            ),
+            // It has ended already, or never was (X-CANC-04).
+            None => {}
         }
     }
 
@@ -177,7 +195,8 @@ impl Link {
     fn asked(self: &Arc<Self>, id: RequestId, method: Cow<'_, str>, params: Option<&RawValue>) {
         if self.era() == Some(Era::Modern) {
             self.violation(format!(
-                "the server sent a request ({method}), which revision {} forbids",
+                "the server sent a request ({}), which revision {} forbids",
+                shortened(&method),
                 self.revision().map_or("", Revision::as_str)
             ));
         } else {
@@ -192,7 +211,7 @@ impl Link {
     fn stray(&self, line: &str, reason: String) {
         Counters::count(&self.counters.stray_lines);
         self.events.emit(Event::Stray {
-            line: shortened(line).into_owned(),
+            line: shortened(line),
             reason,
         });
     }

@@ -8,12 +8,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use attache_protocol::frame::{self, MetaFields};
-use attache_protocol::{Ending, Initialize, Json, Method as _, Payload, ProgressParams, meta};
+use attache_protocol::{
+    Ending, Initialize, Json, Listen, Method as _, Payload, ProgressParams, meta,
+};
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use super::writer::Urgency;
-use super::{Answer, Failure, Link, ProgressQueue, Waiter};
+use super::{Answer, CallKind, Failure, Link, ProgressQueue, Waiter};
 use crate::error::CloseReason;
 
 /// How long one exchange may take.
@@ -48,14 +50,13 @@ pub(crate) struct Exchange {
 
 impl Link {
     /// Writes a request and begins to wait for its answer.
-    pub(crate) async fn begin(
+    pub(crate) fn begin(
         self: &Arc<Self>,
         method: &str,
         params: &Json,
         extra_meta: &MetaFields,
         wish: ProgressWish,
     ) -> Result<Exchange, Failure> {
-        self.writer.room().await;
         let id = self.calls().next_id();
         let mut progress_meta = MetaFields::default();
         let mut progress = None;
@@ -70,7 +71,11 @@ impl Link {
         let parts = [session_meta, &progress_meta, extra_meta];
         let line = frame::request(id, method, params, &parts, self.quirks.empty_params)
             .map_err(Failure::unwritable)?;
-        let answer = self.issue(id, line, progress.clone())?;
+        let kind = match method {
+            Listen::NAME => CallKind::Subscription,
+            _ => CallKind::Ordinary,
+        };
+        let answer = self.issue(id, line, kind, progress.clone())?;
         Ok(Exchange {
             link: self.clone(),
             id,
@@ -87,22 +92,24 @@ impl Link {
         &self,
         id: u64,
         line: Vec<u8>,
+        kind: CallKind,
         progress: Option<Arc<ProgressQueue>>,
     ) -> Result<oneshot::Receiver<Answer>, Failure> {
         let not_sent = || Failure::NotSent(self.end_reason().unwrap_or(CloseReason::ClosedHere));
         let (sender, answer) = oneshot::channel();
         let mut calls = self.calls();
-        let urgency = if calls.is_empty() {
+        let waiter = Waiter {
+            answer: sender,
+            frame_end: u64::MAX,
+            kind,
+            progress,
+        };
+        calls.begin(id, waiter).map_err(|_| not_sent())?;
+        let urgency = if calls.come_alone() {
             Urgency::Inline
         } else {
             Urgency::Batched
         };
-        let waiter = Waiter {
-            answer: sender,
-            frame_end: u64::MAX,
-            progress,
-        };
-        calls.begin(id, waiter).map_err(|_| not_sent())?;
         match self.writer.send(line, urgency) {
             Ok(end) => {
                 if let Some(waiter) = calls.get_mut(id) {
@@ -127,7 +134,7 @@ impl Exchange {
     /// Waits for the answer until the deadline; progress may put it off, up to the maximum
     /// (fault 47), and no time counts while the user is being asked something.
     pub(crate) async fn finish(
-        mut self,
+        &mut self,
         deadlines: Deadlines,
         mut on_progress: impl FnMut(ProgressParams),
     ) -> Result<Payload, Failure> {
@@ -148,9 +155,17 @@ impl Exchange {
                     deadline = (Instant::now() + deadlines.patience).min(hard);
                 }
                 () = tokio::time::sleep_until(deadline) => {
-                    let asked_for = self.link.desk.while_asking().await;
+                    let asked_for = Box::pin(self.link.desk.while_asking()).await;
                     if asked_for.is_zero() {
-                        return self.time_out(begun.elapsed());
+                        let after = begun.elapsed();
+                        if self.give_up(Ending::TimedOut, "timed out") {
+                            return Err(Failure::TimedOut(after));
+                        }
+                        // The answer left the table in the same instant and won (fault 44); it is
+                        // on its way through the channel, where the next turn finds it.
+                        self.open = true;
+                        deadline = Instant::now() + deadlines.patience;
+                        continue;
                     }
                     hard += asked_for;
                     deadline = (Instant::now() + deadlines.patience).min(hard);
@@ -162,20 +177,12 @@ impl Exchange {
     /// Waits for the answer as long as it takes; for subscriptions, whose request stays open
     /// (C-SUBM-11).
     pub(crate) async fn answered(&mut self) -> Result<Payload, Failure> {
+        if !self.open {
+            return Err(Failure::Protocol("the answer was taken before".to_owned()));
+        }
         let answer = (&mut self.answer).await;
         self.open = false;
         received(answer)
-    }
-
-    fn time_out(mut self, after: Duration) -> Result<Payload, Failure> {
-        if self.give_up(Ending::TimedOut, "timed out") {
-            Err(Failure::TimedOut(after))
-        } else {
-            // The answer came in the same instant and won (fault 44).
-            self.answer
-                .try_recv()
-                .unwrap_or(Err(Failure::TimedOut(after)))
-        }
     }
 
     /// Ends the call from this side and tells the server; false if it has ended already.

@@ -32,7 +32,7 @@ pub(crate) use exchange::{Deadlines, Exchange, ProgressWish};
 use progress::ProgressQueue;
 pub(crate) use reader::ReadEnd;
 pub(crate) use writer::WriteEnd;
-use writer::{Urgency, WriteHalf, Writer};
+use writer::{WriteHalf, Writer};
 
 /// The state of one connection, shared by its tasks and its callers.
 pub(crate) struct Link {
@@ -66,7 +66,17 @@ struct Waiter {
     answer: oneshot::Sender<Answer>,
     /// Where its frame ends in the stream of written bytes.
     frame_end: u64,
+    kind: CallKind,
     progress: Option<Arc<ProgressQueue>>,
+}
+
+/// What a call is, as far as it changes how it may end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum CallKind {
+    /// It ends with its answer.
+    Ordinary,
+    /// It is a subscription, which the server may also end by cancelling it (S-CANC-07).
+    Subscription,
 }
 
 /// How a call ended, for the one who waits for it.
@@ -138,7 +148,7 @@ pub struct Statistics {
     pub violations: u64,
     /// Messages received.
     pub messages_in: u64,
-    /// Events that slow readers lost.
+    /// Events that were dropped before every reader had read them.
     pub missed_events: u64,
 }
 
@@ -180,7 +190,7 @@ impl Link {
 
     /// Sends a frame that nobody waits for. A closed connection has no use for it.
     pub(crate) fn send_aside(&self, line: Vec<u8>) {
-        let _ = self.writer.send(line, Urgency::Batched);
+        let _ = self.writer.send_aside(line);
     }
 
     /// Answers a request of the server.
@@ -214,8 +224,10 @@ impl Link {
     pub(crate) fn close(&self, reason: CloseReason) {
         let ended = {
             let mut calls = self.calls();
-            let written = self.writer.written();
+            // What the writer task writes up to the closing counts as written: a call that may
+            // have been seen must not be called safe to repeat (invariant 12).
             self.writer.close();
+            let written = self.writer.written();
             calls.close(|waiter| {
                 if waiter.frame_end <= written {
                     Ending::OutcomeUnknown
@@ -266,6 +278,16 @@ impl Link {
             .ok()
             .and_then(|reason| reason.clone())
             .unwrap_or(CloseReason::ClosedHere)
+    }
+
+    /// Whether a request can be written without piling up.
+    pub(crate) fn has_room(&self) -> bool {
+        self.writer.has_room()
+    }
+
+    /// Waits until there is room for a request.
+    pub(crate) async fn room(&self) {
+        self.writer.room().await;
     }
 
     /// Waits until everything sent so far is written.

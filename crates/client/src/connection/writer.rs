@@ -37,6 +37,9 @@ pub(crate) enum WriteEnd {
     Failed(String),
 }
 
+/// How many times over the queue limit frames may pile up that nobody waits for.
+const ASIDE_FACTOR: usize = 2;
+
 /// A frame was not accepted because the stream is closed.
 #[derive(Debug)]
 pub(crate) struct WriterClosed;
@@ -141,6 +144,29 @@ impl Writer {
             self.work.notify_one();
         }
         Ok(end)
+    }
+
+    /// Takes a frame that nobody waits for, such as the answer to a request of the peer. A peer that
+    /// asks and does not read fails the stream instead of filling the queue.
+    pub(crate) fn send_aside(&self, frame: Vec<u8>) -> Result<u64, WriterClosed> {
+        let overflown = {
+            let mut state = self.lock();
+            let overflown = state.waiting() > ASIDE_FACTOR * self.queue_limit;
+            if overflown && state.failure.is_none() {
+                state.failure = Some("the server does not read what it is answered".to_owned());
+            }
+            overflown
+        };
+        if overflown {
+            self.work.notify_one();
+            return Err(WriterClosed);
+        }
+        self.send(frame, Urgency::Batched)
+    }
+
+    /// Whether the queue has room for another frame.
+    pub(crate) fn has_room(&self) -> bool {
+        self.lock().waiting() < self.queue_limit
     }
 
     /// Waits until the queue has room for another frame.
@@ -293,6 +319,16 @@ mod tests {
         peer.read_exact(&mut bytes).await.unwrap();
         writer.room().await;
         task.abort();
+    }
+
+    #[tokio::test]
+    async fn a_peer_that_asks_and_does_not_read_fails_the_stream_at_the_limit() {
+        let (writer, _peer) = writer(1, 4);
+        writer.send(b"123456789".to_vec(), Urgency::Inline).unwrap();
+        assert!(writer.send_aside(b"x".to_vec()).is_ok(), "eight bytes wait");
+        assert!(writer.send_aside(b"x".to_vec()).is_err(), "nine bytes wait");
+        let end = writer.run(Duration::from_secs(5)).await;
+        assert!(matches!(end, WriteEnd::Failed(_)), "{end:?}");
     }
 
     #[tokio::test]

@@ -248,3 +248,23 @@ impl fmt::Debug for ServerProcess {
             .finish()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn processes_and_their_futures_move_between_threads() {
+        fn movable(_: &(impl Send + 'static)) {}
+        fn shareable<T: Send + Sync + 'static>() {}
+        shareable::<ServerProcess>();
+        shareable::<Spawned>();
+        shareable::<SpawnError>();
+        movable(&async {
+            let launch = Launch::new("server");
+            if let Ok(spawned) = spawn(&launch).await {
+                spawned.child.close(Ladder::default()).await;
+            }
+        });
+    }
+}

@@ -231,3 +231,126 @@ fn can_enter(directory: &Path) -> bool {
 fn can_enter(directory: &Path) -> bool {
     directory.is_dir()
 }
+
+#[cfg(unix)]
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt as _;
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    use super::*;
+
+    /// A directory of its own with files of the given modes.
+    struct Folder(PathBuf);
+
+    impl Folder {
+        fn with(files: &[(&str, u32)]) -> Self {
+            static COUNT: AtomicU32 = AtomicU32::new(0);
+            let name = format!(
+                "resolve-{}-{}",
+                std::process::id(),
+                COUNT.fetch_add(1, Ordering::Relaxed)
+            );
+            let folder = env::temp_dir().join(name);
+            fs::create_dir(&folder).unwrap();
+            for (name, mode) in files {
+                let path = folder.join(name);
+                fs::write(&path, "#!/bin/sh\n").unwrap();
+                fs::set_permissions(&path, fs::Permissions::from_mode(*mode)).unwrap();
+            }
+            Self(folder)
+        }
+
+        fn path(&self, name: &str) -> PathBuf {
+            self.0.join(name)
+        }
+    }
+
+    impl Drop for Folder {
+        fn drop(&mut self) {
+            let _ = fs::remove_dir_all(&self.0);
+        }
+    }
+
+    fn prepare(launch: &Launch) -> Result<PathBuf, (String, Vec<PathBuf>)> {
+        match Prepared::new(launch) {
+            Ok(prepared) => Ok(prepared.program),
+            Err(error) => Err((format!("{:?}", error.kind()), error.tried().to_vec())),
+        }
+    }
+
+    fn search_path(folders: &[&Folder]) -> OsString {
+        env::join_paths(folders.iter().map(|folder| &folder.0)).unwrap()
+    }
+
+    #[test]
+    fn the_first_executable_in_the_child_s_own_path_wins() {
+        let none = Folder::with(&[]);
+        let plain = Folder::with(&[("server", 0o644)]);
+        let first = Folder::with(&[("server", 0o755)]);
+        let second = Folder::with(&[("server", 0o755)]);
+        let path = search_path(&[&none, &plain, &first, &second]);
+        let launch = Launch::new("server").var("PATH", path);
+        assert_eq!(prepare(&launch), Ok(first.path("server")));
+    }
+
+    #[test]
+    fn a_search_without_success_names_every_file_it_looked_at() {
+        let none = Folder::with(&[]);
+        let plain = Folder::with(&[("server", 0o644)]);
+        let launch = |folders: &[&Folder]| Launch::new("server").var("PATH", search_path(folders));
+        assert_eq!(
+            prepare(&launch(&[&none])),
+            Err(("NotFound".into(), vec![none.path("server")]))
+        );
+        assert_eq!(
+            prepare(&launch(&[&plain, &none])),
+            Err((
+                "NotExecutable".into(),
+                vec![none.path("server"), plain.path("server")]
+            ))
+        );
+        assert_eq!(
+            prepare(&Launch::new("server").var("PATH", "")),
+            Err(("NotFound".into(), vec![]))
+        );
+    }
+
+    #[test]
+    fn relative_paths_are_those_of_the_child_s_working_directory() {
+        let folder = Folder::with(&[("server", 0o755)]);
+        let found = Ok(folder.path("server"));
+        assert_eq!(prepare(&Launch::new("./server").cwd(&folder.0)), found);
+        for path in [".", ":/nonexistent"] {
+            let launch = Launch::new("server").cwd(&folder.0).var("PATH", path);
+            assert_eq!(prepare(&launch), found, "PATH={path}");
+        }
+    }
+
+    #[test]
+    fn what_no_process_can_receive_is_refused_beforehand() {
+        for launch in [
+            Launch::new("sh").args(["a\0b"]),
+            Launch::new("s\0h"),
+            Launch::new("sh").var("NAME", "a\0b"),
+            Launch::new("sh").var("NA=ME", "value"),
+            Launch::new("sh").var("", "value"),
+        ] {
+            let refused = prepare(&launch).unwrap_err().0;
+            assert_eq!(refused, "Unrepresentable", "{launch:?}");
+        }
+    }
+
+    #[test]
+    fn a_launch_at_the_limit_is_taken_and_one_beyond_is_not() {
+        let program = "server";
+        let mut launch = Launch::new(program).args(["x".repeat(LAUNCH_LIMIT - program.len())]);
+        assert!(check_representable(&launch, &[]).is_ok());
+        launch.args[0].push("x");
+        assert!(matches!(
+            check_representable(&launch, &[]),
+            Err(SpawnErrorKind::TooLarge)
+        ));
+    }
+}

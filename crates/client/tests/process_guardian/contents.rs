@@ -5,8 +5,10 @@ use std::fs;
 use std::os::unix::ffi::OsStringExt as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use attache_client::process::{self, ExitReason, Guardianship, Launch, SpawnError, SpawnErrorKind};
+use rustix::process::Signal;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use crate::client_role::{Client, block_on, shell, spawn_up};
@@ -217,4 +219,26 @@ pub(crate) fn signals_the_client_had_ignored_do_not_blind_the_guardian() {
     let mut client = Client::start_through(wrapper, "exit 5");
     client.server();
     assert_eq!(client.rest().trim(), "exited with code 5");
+}
+
+pub(crate) fn signals_the_client_had_blocked_or_ignored_reach_the_server() {
+    let wrapper = r#"trap "" CHLD HUP TERM; exec env --block-signal=CHLD --block-signal=TERM "$@""#;
+    let mut client = Client::start_through(wrapper, "exec sleep 1000");
+    let server = client.server();
+    let mask_of = |id: u32, field: &str| {
+        let status = fs::read_to_string(format!("/proc/{id}/status")).unwrap();
+        let line = status.lines().find(|line| line.starts_with(field)).unwrap();
+        let mask = line.split_ascii_whitespace().nth(1).unwrap();
+        u64::from_str_radix(mask, 16).unwrap()
+    };
+    let bit = |signal: Signal| 1_u64 << (signal.as_raw() - 1);
+    let ended_by = bit(Signal::HUP) | bit(Signal::TERM);
+    assert_eq!(mask_of(client.id(), "SigIgn:") & ended_by, ended_by);
+    assert_eq!(mask_of(server, "SigIgn:") & ended_by, 0);
+    assert_ne!(mask_of(client.id(), "SigBlk:"), 0);
+    assert_eq!(mask_of(server, "SigBlk:"), 0);
+
+    let tree = client.tree();
+    client.kill_outright();
+    scan::gone_within(Duration::from_secs(2), &client.tag, &tree);
 }

@@ -53,6 +53,7 @@ fn main() -> ExitCode {
         contents::arguments_and_variables_need_not_be_utf_8,
         contents::a_large_environment_arrives_whole,
         contents::signals_the_client_had_ignored_do_not_blind_the_guardian,
+        contents::signals_the_client_had_blocked_or_ignored_reach_the_server,
         sudden_death::fault_02_p2_nothing_survives_a_client_that_is_killed_outright,
         sudden_death::fault_02_a_copy_of_the_socket_does_not_keep_the_tree_alive,
         sudden_death::fault_11_a_client_stopped_during_start_leaves_nothing,

@@ -100,7 +100,9 @@ pub enum ProcessAct {
     CloseStdout,
     /// Closes standard input and lives on, so that the client's next write
     /// breaks. Takes effect at once when no wait precedes it in its rule, and
-    /// with the next received line otherwise.
+    /// with the next received line otherwise. A process that is being started
+    /// elsewhere in the test may hold a copy of the pipe for moments, so let the
+    /// client write until it breaks.
     CloseStdin,
     /// Leaves standard input open and unread. Takes effect like `CloseStdin`.
     StopReading,

@@ -89,8 +89,18 @@ fn closed_input_breaks_the_clients_write() {
     let mut peer = Peer::start(&script);
     peer.request(1, "ping", json!({}));
     assert_eq!(peer.message()["id"], 1);
-    let error = peer.try_send(&json!({})).unwrap_err();
+    // A process that another test is starting at this moment may hold a copy of
+    // the pipe's other end until it becomes its own program.
+    let deadline = Instant::now() + PATIENCE;
+    let error = loop {
+        if let Err(error) = peer.try_send(&json!({})) {
+            break error;
+        }
+        assert!(Instant::now() < deadline, "the input is still open");
+        thread::sleep(Duration::from_millis(1));
+    };
     assert_eq!(error.kind(), std::io::ErrorKind::BrokenPipe);
+    assert_eq!(peer.launch.received().unwrap().len(), 1);
     assert_eq!(processes::usage(peer.pid()).unwrap().threads, 2);
 }
 

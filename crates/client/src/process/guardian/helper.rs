@@ -41,6 +41,9 @@ const NOTHING_STARTED: i32 = 2;
 /// or by control group reaches its guardians as well, and they must outlive it.
 const NOT_OURS: [i32; 6] = [SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2];
 
+/// Most processes that are reaped before anything else is looked at again.
+const REAPED_AT_ONCE: usize = 256;
+
 /// Runs a guardian from start to end and returns the exit code of its process.
 pub(super) fn run() -> i32 {
     close_inherited_descriptors();
@@ -170,21 +173,16 @@ impl Guardian {
                     }
                 }
                 Step::Terminate => tree::terminate(self.server),
-                Step::Kill => self.kill(),
+                Step::Kill => tree::kill(self.server),
                 Step::GiveUp => return GAVE_UP,
             }
         }
     }
 
-    fn kill(&mut self) {
-        tree::kill(self.server, || {
-            self.reap();
-        });
-    }
-
-    /// Reaps everything that has ended, orphans included.
+    /// Reaps what has ended, orphans included, but not for ever: a tree that keeps forking
+    /// ends as fast as it can be reaped, and must be killed in between.
     fn reap(&mut self) -> Children {
-        loop {
+        for _ in 0..REAPED_AT_ONCE {
             match wait(WaitOptions::NOHANG) {
                 Ok(Some((child, status))) if child == self.server => {
                     self.server_reported = true;
@@ -198,6 +196,7 @@ impl Guardian {
                 Err(_) => return Children::AllGone,
             }
         }
+        Children::Left
     }
 
     /// Sleeps until something happens or the ladder's next rung is due.

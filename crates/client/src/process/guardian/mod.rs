@@ -7,7 +7,7 @@
 //! closes, or we ask, it takes the whole tree down and ends. The server's pipes do
 //! not pass through it, so it costs nothing while the server works.
 //!
-//! Owns the guardian's life on both sides of the socket: [`start`] here, `helper`
+//! Owns the guardian's life on both sides of the socket: `client_side` here, `helper`
 //! there, `wire` between them, `tree` for finding and signalling descendants.
 //! Refuses to know what the server is for. It exists on Linux only.
 

@@ -12,10 +12,8 @@ use rustix::process::{
     pidfd_open, pidfd_send_signal,
 };
 
-/// Rounds over the guardian's direct children within one call of [`kill`]. Each takes
-/// some microseconds, which is what it needs to catch a chain of processes where every
-/// one forks the next and exits.
-const CHASE_ROUNDS: usize = 64;
+/// Most rounds over the guardian's direct children within one call of [`kill`].
+const CHASE_ROUNDS: usize = 256;
 
 /// One line of `/proc/PID/stat`, as far as it matters here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,6 +22,7 @@ struct Process {
     state: u8,
     parent: i32,
     group: i32,
+    threads: u32,
     /// When it was started, in clock ticks: tells an id from its next owner.
     started: u64,
 }
@@ -46,8 +45,9 @@ pub(super) fn terminate(server: Pid) {
 }
 
 /// Kills every descendant that exists now, or the group of `server` where `/proc` does
-/// not show them. `reap` is called between rounds.
-pub(super) fn kill(server: Pid, mut reap: impl FnMut()) {
+/// not show them. The caller reaps, and calls again until no child is left.
+pub(super) fn kill(server: Pid) {
+    chase();
     let Some(everyone) = everyone() else {
         let _ = kill_process_group(server, Signal::KILL);
         return;
@@ -60,18 +60,25 @@ pub(super) fn kill(server: Pid, mut reap: impl FnMut()) {
     for process in ours {
         process.signal(Signal::KILL);
     }
-    // Orphans become our children at once, so a tree is gone when no child is left,
-    // and a chain that forks faster than /proc can be read still passes by here.
+}
+
+/// Kills direct children until no new one turns up. Orphans become ours at once, so even
+/// a chain of processes that fork and exit faster than `/proc` can be searched has to pass
+/// here, and one round takes only some microseconds.
+fn chase() {
+    let mut killed = HashSet::new();
     for _ in 0..CHASE_ROUNDS {
-        let children = own_children();
-        if children.is_empty() {
+        let before = killed.len();
+        // The latest first: it is the one that is about to fork.
+        for child in own_children().into_iter().rev() {
+            if killed.insert(child) {
+                // Only we reap our children, so the id still is this child's.
+                let _ = kill_process(child, Signal::KILL);
+            }
+        }
+        if killed.len() == before {
             return;
         }
-        for child in children {
-            // Only we reap our children, so the id still is this child's.
-            let _ = kill_process(child, Signal::KILL);
-        }
-        reap();
     }
 }
 
@@ -107,7 +114,7 @@ fn everyone() -> Option<Vec<Process>> {
         .then_some(found)
 }
 
-/// Those of `everyone` whose chain of parents leads to `root`.
+/// Those of `everyone` whose chain of parents leads to `root`, zombies included.
 fn descendants_among(everyone: &[Process], root: i32) -> Vec<Process> {
     let mut children: HashMap<i32, Vec<Process>> = HashMap::new();
     for process in everyone {
@@ -160,15 +167,23 @@ impl Process {
         let state = *fields.next()?.as_bytes().first()?;
         let parent = fields.next()?.parse().ok()?;
         let group = fields.next()?.parse().ok()?;
-        // After the state come parent, group and session; the start is the 20th.
-        let started = fields.nth(16)?.parse().ok()?;
+        // The manual calls these fields 20 and 22, counting from the id.
+        let threads = fields.nth(14)?.parse().ok()?;
+        let started = fields.nth(1)?.parse().ok()?;
         Some(Self {
             id,
             state,
             parent,
             group,
+            threads,
             started,
         })
+    }
+
+    /// Whether there is nothing left to signal. A process whose first thread has ended
+    /// looks like a zombie while others go on.
+    fn has_ended(&self) -> bool {
+        matches!(self.state, b'Z' | b'X') && self.threads <= 1
     }
 
     fn is_stopped(&self) -> bool {
@@ -179,7 +194,7 @@ impl Process {
     /// one, after making sure that the id did not change hands since it was read.
     /// Where the kernel has no such descriptors the id has to do.
     fn signal(&self, signal: Signal) {
-        let Some(id) = Pid::from_raw(self.id) else {
+        let Some(id) = Pid::from_raw(self.id).filter(|_| !self.has_ended()) else {
             return;
         };
         // Sending fails when the process has ended, which is what it was for, and when
@@ -207,13 +222,14 @@ mod tests {
             state: b'S',
             parent,
             group,
+            threads: 1,
             started: 0,
         }
     }
 
     #[test]
     fn names_cannot_confuse_the_parser() {
-        let rest = "T 7 42 42 0 -1 4194560 1 0 0 0 0 0 0 0 20 0 1 0 987654 0 0";
+        let rest = "T 7 42 42 0 -1 4194560 1 0 0 0 0 0 0 0 20 0 3 0 987654 0 0";
         let names: [&[u8]; 6] = [
             b"cat",
             b"tmux: server",
@@ -233,6 +249,7 @@ mod tests {
                     state: b'T',
                     parent: 7,
                     group: 42,
+                    threads: 3,
                     started: 987_654,
                 }),
                 "{name:?}"
@@ -251,6 +268,23 @@ mod tests {
             "x (cat) S 1 2",
         ] {
             assert_eq!(Process::parse(line.as_bytes()), None, "{line:?}");
+        }
+    }
+
+    #[test]
+    fn a_process_whose_first_thread_ended_is_not_taken_for_a_zombie() {
+        for (state, threads, ended) in [
+            (b'Z', 1, true),
+            (b'X', 0, true),
+            (b'Z', 2, false),
+            (b'S', 1, false),
+        ] {
+            let process = Process {
+                state,
+                threads,
+                ..process(42, 1, 42)
+            };
+            assert_eq!(process.has_ended(), ended, "{process:?}");
         }
     }
 

@@ -1,0 +1,24 @@
+//! ARCHITECTURE.md names only what exists.
+
+use std::path::Path;
+
+#[test]
+fn every_path_that_the_architecture_page_names_exists() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let page = std::fs::read_to_string(root.join("ARCHITECTURE.md")).unwrap();
+    let named: Vec<&str> = page
+        .split(|character: char| character.is_whitespace() || "`()|,;:".contains(character))
+        .map(|word| word.trim_end_matches('.'))
+        .filter(|word| {
+            ["crates/", "bench/", "fuzz/", "scripts/"]
+                .iter()
+                .any(|top| word.starts_with(top))
+        })
+        .collect();
+    assert!(named.len() > 15, "the page names its files: {named:?}");
+    let missing: Vec<_> = named
+        .iter()
+        .filter(|path| !root.join(path).exists())
+        .collect();
+    assert!(missing.is_empty(), "missing: {missing:?}");
+}
