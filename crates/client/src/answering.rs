@@ -21,8 +21,8 @@ pub(crate) struct AnsweringDesk {
     pub(crate) handlers: Handlers,
     running: Mutex<HashMap<RequestId, Option<AbortHandle>>>,
     limit: usize,
-    /// How many questions a person may be looking at.
-    asking: watch::Sender<usize>,
+    /// The time in which a person may be looking at a question.
+    asked: watch::Sender<AskedTime>,
 }
 
 impl AnsweringDesk {
@@ -31,7 +31,7 @@ impl AnsweringDesk {
             handlers,
             running: Mutex::default(),
             limit,
-            asking: watch::Sender::new(0),
+            asked: watch::Sender::default(),
         }
     }
 
@@ -75,22 +75,23 @@ impl AnsweringDesk {
         }
     }
 
-    /// Puts a question to its handler, keeping count of those a person may be looking at.
-    pub(crate) async fn ask(&self, question: Question) -> Result<Json, ErrorObject> {
+    /// Puts a question to its handler, keeping the time in which a person may be looking at it.
+    async fn ask(&self, question: Question) -> Result<Json, ErrorObject> {
         let concerns_a_person = !matches!(question, Question::ListRoots);
-        let _counted = concerns_a_person.then(|| Asking::begin(&self.asking));
+        let _timed = concerns_a_person.then(|| Asking::begin(&self.asked));
         self.handlers.answer(question).await
     }
 
-    /// Waits while a person is being asked, and tells how long that was.
-    pub(crate) async fn while_asking(&self) -> Duration {
-        if *self.asking.borrow() == 0 {
-            return Duration::ZERO;
-        }
-        let begun = Instant::now();
+    /// For how long a person was being asked something, up to now.
+    pub(crate) fn asked_time(&self) -> Duration {
+        self.asked.borrow().total()
+    }
+
+    /// Waits until no person is being asked anything.
+    pub(crate) async fn nobody_asked(&self) {
+        let mut asked = self.asked.subscribe();
         // The sender lives in `self`, so waiting cannot fail.
-        let _ = self.asking.subscribe().wait_for(|count| *count == 0).await;
-        begun.elapsed()
+        let _ = asked.wait_for(|asked| asked.open == 0).await;
     }
 
     /// The server is not interested in an answer any more.
@@ -156,18 +157,44 @@ impl Drop for Due {
     }
 }
 
+/// The time in which at least one person may have been looking at a question.
+#[derive(Clone, Copy, Debug, Default)]
+struct AskedTime {
+    open: usize,
+    /// When the first of the open questions was put.
+    since: Option<Instant>,
+    /// The time before that.
+    before: Duration,
+}
+
+impl AskedTime {
+    fn total(&self) -> Duration {
+        let now = self.since.map_or(Duration::ZERO, |since| since.elapsed());
+        self.before + now
+    }
+}
+
 /// One question that a person may be looking at.
-struct Asking<'a>(&'a watch::Sender<usize>);
+struct Asking<'a>(&'a watch::Sender<AskedTime>);
 
 impl<'a> Asking<'a> {
-    fn begin(count: &'a watch::Sender<usize>) -> Self {
-        count.send_modify(|count| *count += 1);
-        Self(count)
+    fn begin(asked: &'a watch::Sender<AskedTime>) -> Self {
+        asked.send_modify(|asked| {
+            asked.open += 1;
+            asked.since.get_or_insert_with(Instant::now);
+        });
+        Self(asked)
     }
 }
 
 impl Drop for Asking<'_> {
     fn drop(&mut self) {
-        self.0.send_modify(|count| *count -= 1);
+        self.0.send_modify(|asked| {
+            asked.open -= 1;
+            if asked.open == 0 {
+                asked.before = asked.total();
+                asked.since = None;
+            }
+        });
     }
 }
