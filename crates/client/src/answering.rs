@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use attache_protocol::{
     EmptyResult, ErrorObject, Extra, InputRequest, InputRequestKind as Question, Json, Method as _,
-    Ping, RequestId, codes,
+    Ping, RequestId, codes, meta,
 };
 use serde_json::value::RawValue;
 use tokio::sync::watch;
@@ -59,10 +59,14 @@ impl AnsweringDesk {
         if let Err(error) = self.admit(&id) {
             return link.answer::<Json>(&id, Err(error));
         }
+        let tells_task = link
+            .revision()
+            .is_some_and(|revision| revision.features().experimental_tasks);
         let task = tokio::spawn({
             let due = Due {
                 link: link.clone(),
                 id: id.clone(),
+                task: related_task(&request).filter(|_| tells_task),
             };
             async move {
                 let answer = due.link.desk.ask(question).await;
@@ -138,6 +142,8 @@ impl AnsweringDesk {
 struct Due {
     link: Arc<Link>,
     id: RequestId,
+    /// The task the question belongs to.
+    task: Option<Json>,
 }
 
 impl Due {
@@ -145,6 +151,10 @@ impl Due {
         // A withdrawn request has no entry any more and gets no answer (X-CANC-02).
         let awaited = self.link.desk.running().remove(&self.id).is_some();
         if awaited {
+            let answer = answer.map(|answer| match &self.task {
+                Some(task) => relate(&answer, task).unwrap_or(answer),
+                None => answer,
+            });
             self.link.answer(&self.id, answer);
         }
     }
@@ -155,6 +165,25 @@ impl Drop for Due {
         let message = "the handler of this request failed";
         self.settle(Err(ErrorObject::new(codes::INTERNAL_ERROR, message)));
     }
+}
+
+/// The task that a question says it belongs to.
+fn related_task(request: &InputRequest) -> Option<Json> {
+    let params: Extra = request.params.as_ref()?.decode().ok()?;
+    let request_meta: Extra = params.get("_meta")?.decode().ok()?;
+    request_meta.get(meta::RELATED_TASK).cloned()
+}
+
+/// The answer to a question of a task, which has to name that task as well (X-TSKX-09).
+fn relate(answer: &Json, task: &Json) -> Option<Json> {
+    let mut answer: Extra = answer.decode().ok()?;
+    let mut answer_meta: Extra = match answer.get("_meta") {
+        Some(own) => own.decode().ok()?,
+        None => Extra::default(),
+    };
+    answer_meta.insert(meta::RELATED_TASK, task.clone());
+    answer.insert("_meta", Json::from_serialize(&answer_meta).ok()?);
+    Json::from_serialize(&answer).ok()
 }
 
 /// The time in which at least one person may have been looking at a question.
