@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use attache_protocol::frame::MetaFields;
 use attache_protocol::{
     CallTool, CallToolResult, CancelTask, CreateTaskResult, Entries, Era, ExtCancelTask,
     ExtGetTask, ExtTask, ExtUpdateTask, ExtUpdateTaskParams, GetTask, InputRequired, Json,
@@ -327,12 +328,12 @@ impl Following<'_> {
 
 impl Drop for Following<'_> {
     fn drop(&mut self) {
-        // Off the caller's path; without a runtime the connection is gone, and nobody to tell.
-        if !self.done
-            && let Ok(runtime) = tokio::runtime::Handle::try_current()
-        {
-            let handle = self.handle.clone();
-            runtime.spawn(async move { handle.cancel().await });
+        if !self.done {
+            let client = &self.handle.client;
+            let params = TaskParams::new(self.handle.id());
+            let request_meta = client.request_meta(&MetaFields::default());
+            let link = client.link();
+            link.request_aside(ExtCancelTask::NAME, &params, &request_meta);
         }
     }
 }

@@ -11,6 +11,8 @@ use attache_protocol::frame::{self, MetaFields};
 use attache_protocol::{
     Ending, Initialize, Json, Listen, Method as _, Payload, ProgressParams, meta,
 };
+use serde::Serialize;
+use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
@@ -155,6 +157,25 @@ impl Link {
             progress,
             open: true,
         })
+    }
+
+    /// Sends a request at once and lets its answer come off the caller's path: for what is said when
+    /// something is dropped. Without a runtime the connection is gone, and nobody there to be told.
+    pub(crate) fn request_aside(
+        self: &Arc<Self>,
+        method: &str,
+        params: &impl Serialize,
+        extra_meta: &MetaFields,
+    ) {
+        let (Ok(runtime), Ok(params)) = (Handle::try_current(), Json::from_serialize(params))
+        else {
+            return;
+        };
+        if let Ok(mut exchange) = self.begin(method, &params, extra_meta, ProgressWish::None) {
+            let patience = self.timeouts.request;
+            let mut time = TimeLeft::new(self, patience, patience, None);
+            runtime.spawn(async move { exchange.finish(&mut time, drop).await });
+        }
     }
 
     /// Begins a call and hands its frame to the writer in one step: a call in the table whose

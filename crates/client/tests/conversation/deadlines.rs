@@ -246,6 +246,46 @@ async fn p6_connecting_ends_after_60_seconds() {
     }
 }
 
+// Who never wants to give up may say so, in every way there is.
+#[tokio::test(start_paused = true)]
+async fn p6_for_ever_is_a_time_like_any_other() {
+    let for_ever = Timeouts {
+        probe: Duration::MAX,
+        start_grace: Duration::MAX,
+        start: Duration::MAX,
+        request: Duration::MAX,
+        read: Duration::MAX,
+        call: Duration::MAX,
+        maximum: Duration::MAX,
+        write_stall: Duration::MAX,
+        close_grace: Duration::MAX,
+        close_terminate: Duration::MAX,
+    };
+    for revision in ERAS {
+        let (client, mut peer) = connected(revision, |server| server.timeouts(for_ever)).await;
+        let call = start(
+            client
+                .call("slow", json!({}))
+                .timeout(Duration::MAX)
+                .maximum(Duration::MAX)
+                .on_progress(|_| ()),
+        );
+        let request = peer.request("tools/call").await;
+        sleep(seconds(3600)).await;
+        peer.progress(&request, 1.0).await;
+        sleep(seconds(3600)).await;
+        peer.answer_text(&request, "done").await;
+        assert_eq!(call.await.unwrap().unwrap().text(), "done");
+
+        let task = client.task("t-1");
+        let result = start(async move { task.result(Duration::MAX).await });
+        let request = peer.request("tasks/get").await;
+        peer.refuse(&request, -32602, Value::Null).await;
+        assert!(matches!(result.await.unwrap(), Err(Error::Server(_))));
+        finish(client, peer).await;
+    }
+}
+
 /// Whether the tools of a client are known, beside other work.
 fn listing(client: &Client) -> tokio::task::JoinHandle<Result<(), Error>> {
     let client = client.clone();
