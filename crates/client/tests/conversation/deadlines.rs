@@ -12,12 +12,8 @@ use attache_client::{
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep, timeout};
 
-use crate::opening::{ERAS, assert_elapsed, connected, finish, plain, soon, start, until};
+use crate::opening::{ERAS, assert_elapsed, connected, finish, plain, seconds, soon, start, until};
 use crate::peer::Peer;
-
-const fn seconds(count: u64) -> Duration {
-    Duration::from_secs(count)
-}
 
 #[test]
 fn p6_the_defaults_are_what_was_promised() {

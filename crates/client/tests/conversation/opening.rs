@@ -111,6 +111,10 @@ pub(crate) fn initialized(version: &str, capabilities: Value) -> Value {
     })
 }
 
+pub(crate) const fn seconds(count: u64) -> Duration {
+    Duration::from_secs(count)
+}
+
 /// Lets work go on beside the test. Work that would wait for ever fails.
 pub(crate) fn start<F>(work: F) -> JoinHandle<F::Output>
 where

@@ -7,14 +7,10 @@ use attache_client::{Client, ElicitationModes, Error, Limits, Server};
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep, timeout};
 
-use crate::opening::{assert_elapsed, connected, finish, start};
+use crate::opening::{assert_elapsed, connected, finish, seconds, start};
 use crate::peer::Peer;
 
 const HOUR: Duration = Duration::from_secs(3600);
-
-const fn seconds(count: u64) -> Duration {
-    Duration::from_secs(count)
-}
 
 /// A client whose user thinks that long about every question and then declines.
 fn pensive(thinking: Duration) -> impl FnOnce(Server) -> Server {
