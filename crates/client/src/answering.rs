@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use attache_protocol::{
     EmptyResult, ErrorObject, Extra, InputRequest, InputRequestKind as Question, Json, Method as _,
-    Ping, RequestId, codes,
+    Ping, RequestId, codes, meta,
 };
 use serde_json::value::RawValue;
 use tokio::sync::watch;
@@ -21,8 +21,8 @@ pub(crate) struct AnsweringDesk {
     pub(crate) handlers: Handlers,
     running: Mutex<HashMap<RequestId, Option<AbortHandle>>>,
     limit: usize,
-    /// How many questions a person may be looking at.
-    asking: watch::Sender<usize>,
+    /// The time in which a person may be looking at a question.
+    asked: watch::Sender<AskedTime>,
 }
 
 impl AnsweringDesk {
@@ -31,7 +31,7 @@ impl AnsweringDesk {
             handlers,
             running: Mutex::default(),
             limit,
-            asking: watch::Sender::new(0),
+            asked: watch::Sender::default(),
         }
     }
 
@@ -59,10 +59,14 @@ impl AnsweringDesk {
         if let Err(error) = self.admit(&id) {
             return link.answer::<Json>(&id, Err(error));
         }
+        let tells_task = link
+            .revision()
+            .is_some_and(|revision| revision.features().experimental_tasks);
         let task = tokio::spawn({
             let due = Due {
                 link: link.clone(),
                 id: id.clone(),
+                task: related_task(&request).filter(|_| tells_task),
             };
             async move {
                 let answer = due.link.desk.ask(question).await;
@@ -75,22 +79,23 @@ impl AnsweringDesk {
         }
     }
 
-    /// Puts a question to its handler, keeping count of those a person may be looking at.
-    pub(crate) async fn ask(&self, question: Question) -> Result<Json, ErrorObject> {
+    /// Puts a question to its handler, keeping the time in which a person may be looking at it.
+    async fn ask(&self, question: Question) -> Result<Json, ErrorObject> {
         let concerns_a_person = !matches!(question, Question::ListRoots);
-        let _counted = concerns_a_person.then(|| Asking::begin(&self.asking));
+        let _timed = concerns_a_person.then(|| Asking::begin(&self.asked));
         self.handlers.answer(question).await
     }
 
-    /// Waits while a person is being asked, and tells how long that was.
-    pub(crate) async fn while_asking(&self) -> Duration {
-        if *self.asking.borrow() == 0 {
-            return Duration::ZERO;
-        }
-        let begun = Instant::now();
+    /// For how long a person was being asked something, up to now.
+    pub(crate) fn asked_time(&self) -> Duration {
+        self.asked.borrow().total()
+    }
+
+    /// Waits until no person is being asked anything.
+    pub(crate) async fn nobody_asked(&self) {
+        let mut asked = self.asked.subscribe();
         // The sender lives in `self`, so waiting cannot fail.
-        let _ = self.asking.subscribe().wait_for(|count| *count == 0).await;
-        begun.elapsed()
+        let _ = asked.wait_for(|asked| asked.open == 0).await;
     }
 
     /// The server is not interested in an answer any more.
@@ -137,6 +142,8 @@ impl AnsweringDesk {
 struct Due {
     link: Arc<Link>,
     id: RequestId,
+    /// The task the question belongs to.
+    task: Option<Json>,
 }
 
 impl Due {
@@ -144,6 +151,10 @@ impl Due {
         // A withdrawn request has no entry any more and gets no answer (X-CANC-02).
         let awaited = self.link.desk.running().remove(&self.id).is_some();
         if awaited {
+            let answer = answer.map(|answer| match &self.task {
+                Some(task) => relate(&answer, task).unwrap_or(answer),
+                None => answer,
+            });
             self.link.answer(&self.id, answer);
         }
     }
@@ -156,18 +167,63 @@ impl Drop for Due {
     }
 }
 
+/// The task that a question says it belongs to.
+fn related_task(request: &InputRequest) -> Option<Json> {
+    let params: Extra = request.params.as_ref()?.decode().ok()?;
+    let request_meta: Extra = params.get("_meta")?.decode().ok()?;
+    request_meta.get(meta::RELATED_TASK).cloned()
+}
+
+/// The answer to a question of a task, which has to name that task as well (X-TSKX-09).
+fn relate(answer: &Json, task: &Json) -> Option<Json> {
+    let mut answer: Extra = answer.decode().ok()?;
+    let mut answer_meta: Extra = match answer.get("_meta") {
+        Some(own) => own.decode().ok()?,
+        None => Extra::default(),
+    };
+    answer_meta.insert(meta::RELATED_TASK, task.clone());
+    answer.insert("_meta", Json::from_serialize(&answer_meta).ok()?);
+    Json::from_serialize(&answer).ok()
+}
+
+/// The time in which at least one person may have been looking at a question.
+#[derive(Clone, Copy, Debug, Default)]
+struct AskedTime {
+    open: usize,
+    /// When the first of the open questions was put.
+    since: Option<Instant>,
+    /// The time before that.
+    before: Duration,
+}
+
+impl AskedTime {
+    fn total(&self) -> Duration {
+        let now = self.since.map_or(Duration::ZERO, |since| since.elapsed());
+        self.before + now
+    }
+}
+
 /// One question that a person may be looking at.
-struct Asking<'a>(&'a watch::Sender<usize>);
+struct Asking<'a>(&'a watch::Sender<AskedTime>);
 
 impl<'a> Asking<'a> {
-    fn begin(count: &'a watch::Sender<usize>) -> Self {
-        count.send_modify(|count| *count += 1);
-        Self(count)
+    fn begin(asked: &'a watch::Sender<AskedTime>) -> Self {
+        asked.send_modify(|asked| {
+            asked.open += 1;
+            asked.since.get_or_insert_with(Instant::now);
+        });
+        Self(asked)
     }
 }
 
 impl Drop for Asking<'_> {
     fn drop(&mut self) {
-        self.0.send_modify(|count| *count -= 1);
+        self.0.send_modify(|asked| {
+            asked.open -= 1;
+            if asked.open == 0 {
+                asked.before = asked.total();
+                asked.since = None;
+            }
+        });
     }
 }

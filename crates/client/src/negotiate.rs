@@ -13,7 +13,7 @@ use attache_protocol::{
 };
 use tokio::time::Instant;
 
-use crate::connection::{Deadlines, Exchange, Failure, Link, ProgressWish};
+use crate::connection::{Exchange, FOR_EVER, Failure, Link, ProgressWish, TimeLeft};
 use crate::error::{ConnectError, Meaning, ServerError};
 use crate::settings::{EraChoice, InitializedNotice, Settings, TasksExtension};
 
@@ -127,6 +127,7 @@ impl Negotiation<'_> {
 
     async fn probe(&self, first_sign: impl Future<Output = ()>) -> Result<Agreement, ConnectError> {
         let revision = Revision::NEWEST_FIRST[0];
+        let begun = Instant::now();
         let mut probe = self.begin_discover(revision)?;
         let answer = tokio::select! {
             answer = probe.answered() => Some(answer),
@@ -135,7 +136,7 @@ impl Negotiation<'_> {
         match answer.map(judge) {
             Some(verdict) => self.follow(verdict).await,
             None if self.settings.era == EraChoice::Modern => Err(ConnectError::TimedOut {
-                after: self.settings.timeouts.probe,
+                after: begun.elapsed(),
                 stderr: Vec::new(),
             }),
             None => self.initialize_beside(probe).await,
@@ -146,9 +147,10 @@ impl Negotiation<'_> {
     /// starting, whichever is later.
     async fn probe_patience(&self, first_sign: impl Future<Output = ()>) {
         let timeouts = &self.settings.timeouts;
-        let silent = Instant::now() + timeouts.start_grace + timeouts.probe;
+        let silent = timeouts.start_grace.saturating_add(timeouts.probe);
+        let silent = Instant::now() + silent.min(FOR_EVER);
         if tokio::time::timeout_at(silent, first_sign).await.is_ok() {
-            let shown = Instant::now() + timeouts.probe;
+            let shown = Instant::now() + timeouts.probe.min(FOR_EVER);
             tokio::time::sleep_until(shown.max(silent)).await;
         }
     }
@@ -216,7 +218,7 @@ impl Negotiation<'_> {
 
     async fn initialize(&self, revision: Revision) -> Result<Agreement, ConnectError> {
         let mut exchange = self.begin_initialize(revision)?;
-        let answer = exchange.finish(self.start_deadlines(), drop).await;
+        let answer = exchange.finish(&mut self.start_time(), drop).await;
         self.agree_legacy(answer).await
     }
 
@@ -224,7 +226,8 @@ impl Negotiation<'_> {
     /// still wins if it comes first (fault 31).
     async fn initialize_beside(&self, mut probe: Exchange) -> Result<Agreement, ConnectError> {
         let mut initialize = self.begin_initialize(self.newest_legacy())?;
-        let mut initialized = std::pin::pin!(initialize.finish(self.start_deadlines(), drop));
+        let mut time = self.start_time();
+        let mut initialized = std::pin::pin!(initialize.finish(&mut time, drop));
         tokio::select! {
             biased;
             late = probe.answered() => match judge(late) {
@@ -246,7 +249,7 @@ impl Negotiation<'_> {
                 // A refused version is named in the error; ask once more (S-INIT-19).
                 Some(revision) => {
                     let mut exchange = self.begin_initialize(revision)?;
-                    let answer = exchange.finish(self.start_deadlines(), drop).await;
+                    let answer = exchange.finish(&mut self.start_time(), drop).await;
                     self.read_initialized(answer)
                         .map_err(|Refused(error)| self.refused(Initialize::NAME, error))?
                 }
@@ -351,11 +354,9 @@ impl Negotiation<'_> {
     }
 
     /// The whole of connecting has a deadline of its own, so one step may take all of it.
-    fn start_deadlines(&self) -> Deadlines {
-        Deadlines {
-            patience: self.settings.timeouts.start,
-            maximum: self.settings.timeouts.start,
-        }
+    fn start_time(&self) -> TimeLeft {
+        let whole = self.settings.timeouts.start;
+        TimeLeft::new(self.link, whole, whole, None)
     }
 
     fn no_common_revision(&self, offered: Vec<String>) -> ConnectError {

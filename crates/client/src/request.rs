@@ -14,7 +14,7 @@ use attache_protocol::{
 use serde::Serialize;
 
 use crate::client::Client;
-use crate::connection::{Deadlines, Failure, ProgressWish};
+use crate::connection::{Failure, ProgressWish, TimeLeft};
 use crate::error::{Error, ServerError};
 use crate::meaning::meaning_of;
 
@@ -51,6 +51,8 @@ pub(crate) struct Options {
     on_progress: Option<ProgressListener>,
     meta: MetaFields,
     cancel: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
+    /// What earlier rounds have left of the maximum.
+    pub(crate) left: Option<Duration>,
 }
 
 impl Options {
@@ -68,10 +70,6 @@ impl Options {
             self.meta.add(key, value).map_err(unreadable)?;
         }
         Json::from_serialize(&members).map_err(unreadable)
-    }
-
-    pub(crate) fn maximum_or(&self, default: Duration) -> Duration {
-        self.maximum.unwrap_or(default)
     }
 }
 
@@ -193,31 +191,31 @@ pub(crate) async fn perform(
 }
 
 impl Client {
-    /// One request and its one answer.
+    /// One request and its one answer, while there is time.
     pub(crate) async fn exchange(
         &self,
         method: &str,
         params: &Json,
         options: &mut Options,
+        time: &mut TimeLeft,
     ) -> Result<Payload, Error> {
         let wish = match options.on_progress {
             Some(_) => ProgressWish::Notes,
             None => ProgressWish::None,
         };
-        let deadlines = self.deadlines(method, options);
         let request_meta = self.request_meta(&options.meta);
         if !self.link().has_room() {
             // Waiting for room to write counts as waiting for the answer.
-            let room = tokio::time::timeout(deadlines.patience, self.link().room());
-            Box::pin(room)
-                .await
-                .map_err(|_| self.explain(Failure::TimedOut(deadlines.patience), method, params))?;
+            let room = tokio::time::timeout_at(time.end(), self.link().room());
+            Box::pin(room).await.map_err(|_| {
+                self.explain(Failure::TimedOut(time.spent(self.link())), method, params)
+            })?;
         }
         let answer = match self.link().begin(method, params, &request_meta, wish) {
             Ok(mut exchange) => {
                 let on_progress = &mut options.on_progress;
                 exchange
-                    .finish(deadlines, |note| {
+                    .finish(time, |note| {
                         if let Some(listener) = on_progress {
                             listener(note);
                         }
@@ -229,7 +227,8 @@ impl Client {
         answer.map_err(|failure| self.explain(failure, method, params))
     }
 
-    fn deadlines(&self, method: &str, options: &Options) -> Deadlines {
+    /// The time for one exchange of a request.
+    pub(crate) fn time_for(&self, method: &str, options: &Options) -> TimeLeft {
         let timeouts = &self.link().timeouts;
         let by_class = match method {
             CallTool::NAME | GetPrompt::NAME => timeouts.call,
@@ -237,15 +236,15 @@ impl Client {
             _ => timeouts.request,
         };
         let patience = options.timeout.unwrap_or(by_class);
-        let maximum = options.maximum_or(timeouts.maximum);
-        Deadlines {
-            patience,
-            // Who asks for more patience than the maximum means it.
-            maximum: match options.timeout {
-                Some(_) => maximum.max(patience),
-                None => maximum,
-            },
-        }
+        let whole = self.maximum(options);
+        TimeLeft::new(self.link(), patience, whole, options.left)
+    }
+
+    /// How long a request may take, over all its rounds.
+    pub(crate) fn maximum(&self, options: &Options) -> Duration {
+        let maximum = options.maximum.unwrap_or(self.link().timeouts.maximum);
+        // Who asks for more patience than the maximum means it.
+        maximum.max(options.timeout.unwrap_or_default())
     }
 
     /// Puts a failure into context.

@@ -15,22 +15,27 @@ use crate::client::Client;
 use crate::error::{Error, Meaning, ServerError};
 use crate::handlers::read_question;
 use crate::request::Options;
+use crate::tasks::Wait;
 
 /// The pause before a repeat that no user took part in, times the number of rounds.
 const REPEAT_PAUSE: Duration = Duration::from_millis(50);
 
 impl Client {
-    /// Sends a request and repeats it as often as the server asks back.
+    /// Sends a request and follows it to its end, whatever the server makes of it.
     pub(crate) async fn rounds(
         &self,
         method: &str,
         params: &Json,
         options: &mut Options,
     ) -> Result<Payload, Error> {
-        let answer = self.exchange(method, params, options).await;
+        let mut time = self.time_for(method, options);
+        let answer = self.exchange(method, params, options, &mut time).await;
         match self.sort(method, answer)? {
             Step::Answer(payload) => Ok(payload),
-            step => Box::pin(self.further_rounds(method, params, options, step)).await,
+            step => {
+                options.left = Some(time.left(self.link()));
+                Box::pin(self.further_rounds(method, params, options, step)).await
+            }
         }
     }
 
@@ -39,40 +44,76 @@ impl Client {
         method: &str,
         params: &Json,
         options: &mut Options,
-        mut step: Step,
+        step: Step,
     ) -> Result<Payload, Error> {
+        match self.repeat(method, params, options, step).await? {
+            Settled::Answer(payload) => Ok(payload),
+            Settled::Task(created) => {
+                let whole = self.maximum(options);
+                let left = options.left.unwrap_or(whole);
+                let wait = Wait::new(method, whole, left);
+                self.follow_task(&created, wait).await
+            }
+        }
+    }
+
+    /// Sends a request and repeats it as often as the server asks back; a task that comes of it is
+    /// the caller's.
+    pub(crate) async fn settle(
+        &self,
+        method: &str,
+        params: &Json,
+        options: &mut Options,
+    ) -> Result<Settled, Error> {
+        let mut time = self.time_for(method, options);
+        let answer = self.exchange(method, params, options, &mut time).await;
+        let step = self.sort(method, answer)?;
+        options.left = Some(time.left(self.link()));
+        self.repeat(method, params, options, step).await
+    }
+
+    async fn repeat(
+        &self,
+        method: &str,
+        params: &Json,
+        options: &mut Options,
+        mut step: Step,
+    ) -> Result<Settled, Error> {
         let limit = self.link().limits.rounds;
-        for round in 1..limit {
+        for round in 1..=limit {
             let repeated = match step {
-                Step::Answer(payload) => return Ok(payload),
-                Step::Task(payload) => {
-                    let maximum = options.maximum_or(self.link().timeouts.maximum);
-                    return self.follow_task(method, &payload, maximum).await;
-                }
+                Step::Answer(payload) => return Ok(Settled::Answer(payload)),
+                Step::Task(created) => return Ok(Settled::Task(created)),
+                // What is asked now would be answered in a round too many, so nobody is bothered.
+                _ if round == limit => break,
                 Step::Addresses(error) => {
                     self.visit_addresses(error).await?;
                     params.clone()
                 }
                 Step::Questions(asked) => {
                     if asked.input_requests.is_empty() {
-                        let round = u32::try_from(round).unwrap_or(u32::MAX);
-                        tokio::time::sleep(REPEAT_PAUSE * round).await;
+                        pause_before_repeat(round, options).await;
                     }
                     let answers = self.answer_all(method, &asked).await?;
                     retry_params(params, &answers, asked.request_state.as_ref())
                         .map_err(|error| Error::Input(format!("{method}: {error}")))?
                 }
             };
-            let answer = self.exchange(method, &repeated, options).await;
+            if options.left == Some(Duration::ZERO) {
+                return Err(Error::TimedOut {
+                    method: method.to_owned(),
+                    after: self.maximum(options),
+                });
+            }
+            let mut time = self.time_for(method, options);
+            let answer = self.exchange(method, &repeated, options, &mut time).await;
+            options.left = Some(time.left(self.link()));
             step = self.sort(method, answer)?;
         }
-        match step {
-            Step::Answer(payload) => Ok(payload),
-            _ => Err(Error::Protocol {
-                method: method.to_owned(),
-                problem: format!("the server asked back {limit} times without answering"),
-            }),
-        }
+        Err(Error::Protocol {
+            method: method.to_owned(),
+            problem: format!("the server asked back {limit} times without answering"),
+        })
     }
 
     fn sort(&self, method: &str, answer: Result<Payload, Error>) -> Result<Step, Error> {
@@ -120,7 +161,7 @@ impl Client {
         let mut answers = InputResponses::new();
         for (key, request) in &asked.input_requests {
             let answer = match read_question(request) {
-                Ok(question) => self.link().desk.ask(question).await,
+                Ok(question) => self.link().desk.handlers.answer(question).await,
                 Err(error) => Err(error),
             };
             let answer = answer.map_err(|error| Error::Refused {
@@ -142,11 +183,8 @@ impl Client {
             return Err(Error::Server(error));
         };
         for elicitation in asked.elicitations {
-            let answer = self
-                .link()
-                .desk
-                .ask(Question::Elicit(Box::new(elicitation)))
-                .await;
+            let question = Question::Elicit(Box::new(elicitation));
+            let answer = self.link().desk.handlers.answer(question).await;
             let accepted = answer.is_ok_and(|answer| {
                 let action = answer.to_value().ok();
                 action.is_some_and(|value| value["action"] == "accept")
@@ -157,6 +195,21 @@ impl Client {
         }
         Ok(())
     }
+}
+
+/// A server that is asked again and again without any news is asked ever more slowly.
+async fn pause_before_repeat(round: usize, options: &mut Options) {
+    let pause = REPEAT_PAUSE * u32::try_from(round).unwrap_or(u32::MAX);
+    tokio::time::sleep(pause).await;
+    options.left = options.left.map(|left| left.saturating_sub(pause));
+}
+
+/// What a request came to after all rounds.
+pub(crate) enum Settled {
+    /// The answer.
+    Answer(Payload),
+    /// The result that made a task of it.
+    Task(Payload),
 }
 
 /// What a server's answer asks for next.

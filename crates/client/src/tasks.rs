@@ -3,17 +3,20 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use attache_protocol::frame::MetaFields;
 use attache_protocol::{
     CallTool, CallToolResult, CancelTask, CreateTaskResult, Entries, Era, ExtCancelTask,
     ExtGetTask, ExtTask, ExtUpdateTask, ExtUpdateTaskParams, GetTask, InputRequired, Json,
-    ListTasks, Method, Payload, ResultKind, Task, TaskParams, TaskRequest, TaskResult, TaskStatus,
+    ListTasks, Method, Payload, Task, TaskParams, TaskRequest, TaskResult, TaskStatus,
 };
 use serde::Serialize;
 use tokio::time::Instant;
 
 use crate::client::Client;
+use crate::connection::FOR_EVER;
 use crate::error::Error;
 use crate::request::{Options, Request};
+use crate::rounds::Settled;
 use crate::settings::TasksExtension;
 
 /// How often to ask for a task's state when the server does not say.
@@ -48,6 +51,15 @@ pub struct TaskState {
     pub poll_interval: Duration,
 }
 
+/// A tool call as it is written.
+#[derive(Serialize)]
+struct TaskCall<'a, A> {
+    name: &'a str,
+    arguments: A,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    task: Option<TaskRequest>,
+}
+
 impl Client {
     /// Calls a tool as a task.
     ///
@@ -59,36 +71,39 @@ impl Client {
         arguments: impl Serialize,
         keep_for: Option<Duration>,
     ) -> Result<TaskStart, Error> {
-        let mut params = serde_json::json!({ "name": tool });
-        params["arguments"] = serde_json::to_value(arguments)
-            .map_err(|error| Error::Input(format!("arguments of {tool}: {error}")))?;
-        if !self.is_modern() {
+        let task = if self.is_modern() {
+            None
+        } else {
             self.require_task_calls()?;
             let ttl = keep_for.map(|keep| i64::try_from(keep.as_millis()).unwrap_or(i64::MAX));
-            params["task"] = serde_json::to_value(TaskRequest::new(ttl))
-                .map_err(|error| Error::Input(error.to_string()))?;
-        }
+            Some(TaskRequest::new(ttl))
+        };
+        let call = TaskCall {
+            name: tool,
+            arguments,
+            task,
+        };
+        let params = Json::from_serialize(&call)
+            .map_err(|error| Error::Input(format!("arguments of {tool}: {error}")))?;
         let mut options = Options::default();
-        let payload = self
-            .exchange(CallTool::NAME, &params.into(), &mut options)
-            .await?;
-        self.started(&payload)
+        match self.settle(CallTool::NAME, &params, &mut options).await? {
+            Settled::Task(created) => Ok(self.running(self.read_task(&created)?)),
+            Settled::Answer(payload) => self.started(&payload),
+        }
     }
 
+    /// A server of 2025-11-25 answers with the task, or as if none had been asked for (X-TSKX-04).
     fn started(&self, payload: &Payload) -> Result<TaskStart, Error> {
-        let id = if self.is_modern() {
-            match ResultKind::of(payload) {
-                ResultKind::Task => Some(self.read_task::<ExtTask>(payload)?.task_id),
-                _ => None,
+        match payload.decode::<CreateTaskResult>() {
+            Ok(created) if !self.is_modern() => {
+                Ok(TaskStart::Running(self.task(created.task.task_id)))
             }
-        } else {
-            let created = payload.decode::<CreateTaskResult>().ok();
-            created.map(|created| created.task.task_id)
-        };
-        match id {
-            Some(id) => Ok(TaskStart::Running(self.task(id))),
-            None => self.decode::<CallTool>(payload).map(TaskStart::Finished),
+            _ => self.decode::<CallTool>(payload).map(TaskStart::Finished),
         }
+    }
+
+    fn running(&self, task: ExtTask) -> TaskStart {
+        TaskStart::Running(self.task(task.task_id))
     }
 
     /// A task by its id, for example one from an earlier connection.
@@ -107,20 +122,19 @@ impl Client {
     /// Drives a task that a modern server created for a call to its end.
     pub(crate) async fn follow_task(
         &self,
-        method: &str,
         created: &Payload,
-        maximum: Duration,
+        wait: Wait<'_>,
     ) -> Result<Payload, Error> {
-        let task: ExtTask = self.read_task(created)?;
+        let task = self.read_task(created)?;
         let handle = self.task(task.task_id);
         let followed = Following {
             handle: &handle,
             done: false,
         };
-        followed.run(method, maximum).await
+        followed.run(wait).await
     }
 
-    fn read_task<T: serde::de::DeserializeOwned>(&self, payload: &Payload) -> Result<T, Error> {
+    fn read_task(&self, payload: &Payload) -> Result<ExtTask, Error> {
         payload
             .decode()
             .map_err(|error| self.undecodable(CallTool::NAME, error))
@@ -159,22 +173,18 @@ impl TaskHandle {
     /// Where the task stands.
     pub async fn state(&self) -> Result<TaskState, Error> {
         if self.client.is_modern() {
-            return Ok(self.modern_state().await?.0);
+            return Ok(modern_state(&self.request::<ExtGetTask>().await?));
         }
-        let task = self.request::<GetTask>().await?;
-        Ok(TaskState {
-            status: task.status,
-            message: task.status_message,
-            poll_interval: poll_interval(task.poll_interval),
-        })
+        Ok(legacy_state(self.request::<GetTask>().await?))
     }
 
     /// Waits for the result, asking at the server's pace and answering its questions on the way.
     pub async fn result(&self, maximum: Duration) -> Result<CallToolResult, Error> {
+        let wait = Wait::new(CallTool::NAME, maximum, maximum);
         let payload = if self.client.is_modern() {
-            self.modern_result(CallTool::NAME, maximum).await?
+            self.modern_result(wait).await?
         } else {
-            self.legacy_result(maximum).await?
+            self.legacy_result(wait).await?
         };
         self.client.decode::<CallTool>(&payload)
     }
@@ -188,39 +198,32 @@ impl TaskHandle {
         }
     }
 
-    async fn request<M>(&self) -> Result<M::Result, Error>
-    where
-        M: Method<Params = TaskParams> + 'static,
-        M::Result: 'static,
-    {
-        let params = TaskParams::new(self.id.as_str());
-        Request::<M>::new(&self.client, &params).await
+    fn request<M: Method<Params = TaskParams>>(&self) -> Request<M> {
+        Request::new(&self.client, &TaskParams::new(self.id.as_str()))
     }
 
     /// `tasks/result` blocks until the task is done, and questions come as requests meanwhile
     /// (X-TSKX-08, C-TSKX-10).
-    async fn legacy_result(&self, maximum: Duration) -> Result<Payload, Error> {
-        let deadline = Instant::now() + maximum;
+    async fn legacy_result(&self, wait: Wait<'_>) -> Result<Payload, Error> {
         loop {
-            let state = self.state().await?;
+            let state = legacy_state(self.request::<GetTask>().maximum(wait.left()).await?);
             if state.status.is_terminal() || state.status == TaskStatus::InputRequired {
                 break;
             }
-            self.pause(state.poll_interval, deadline).await?;
+            wait.pause(state.poll_interval).await?;
         }
-        let params = TaskParams::new(self.id.as_str());
-        let left = deadline.saturating_duration_since(Instant::now());
-        Request::<TaskResult>::new(&self.client, &params)
-            .timeout(left)
+        self.request::<TaskResult>()
+            .timeout(wait.left())
             .raw()
             .await
     }
 
-    async fn modern_result(&self, method: &str, maximum: Duration) -> Result<Payload, Error> {
-        let deadline = Instant::now() + maximum;
+    async fn modern_result(&self, mut wait: Wait<'_>) -> Result<Payload, Error> {
+        let method = wait.method;
         let mut answered = BTreeSet::new();
         loop {
-            let (state, task) = self.modern_state().await?;
+            let task = self.request::<ExtGetTask>().maximum(wait.left()).await?;
+            let state = modern_state(&task);
             match (&state.status, task.result, task.error) {
                 (TaskStatus::Completed, Some(result), _) => return Ok(result.into()),
                 (TaskStatus::Failed, _, Some(error)) => {
@@ -241,28 +244,17 @@ impl TaskHandle {
                 .input_requests
                 .retain(|key, _| answered.insert(key.clone()));
             if asked.input_requests.is_empty() {
-                self.pause(state.poll_interval, deadline).await?;
+                wait.pause(state.poll_interval).await?;
             } else {
-                self.update(method, &asked).await?;
+                let begun = Instant::now();
+                let answers = self.client.answer_all(method, &asked).await?;
+                wait.leave_out(begun.elapsed());
+                let params = ExtUpdateTaskParams::new(self.id.as_str(), answers);
+                Request::<ExtUpdateTask>::new(&self.client, &params)
+                    .maximum(wait.left())
+                    .await?;
             }
         }
-    }
-
-    async fn update(&self, method: &str, asked: &InputRequired) -> Result<(), Error> {
-        let answers = self.client.answer_all(method, asked).await?;
-        let params = ExtUpdateTaskParams::new(self.id.as_str(), answers);
-        Request::<ExtUpdateTask>::new(&self.client, &params).await?;
-        Ok(())
-    }
-
-    async fn modern_state(&self) -> Result<(TaskState, ExtTask), Error> {
-        let task = self.request::<ExtGetTask>().await?;
-        let state = TaskState {
-            status: task.status.clone(),
-            message: task.status_message.clone(),
-            poll_interval: poll_interval(task.poll_interval_ms),
-        };
-        Ok((state, task))
     }
 
     fn ended_without_result(&self, method: &str, state: &TaskState) -> Error {
@@ -278,16 +270,45 @@ impl TaskHandle {
             },
         }
     }
+}
 
-    async fn pause(&self, interval: Duration, deadline: Instant) -> Result<(), Error> {
-        if Instant::now() + interval > deadline {
-            return Err(Error::TimedOut {
-                method: format!("task {}", self.id),
-                after: interval,
-            });
+/// The time that waiting for a task may take, without the user's (P6).
+pub(crate) struct Wait<'a> {
+    method: &'a str,
+    whole: Duration,
+    end: Instant,
+}
+
+impl<'a> Wait<'a> {
+    /// From now on, what is `left` of the `whole` time.
+    pub(crate) fn new(method: &'a str, whole: Duration, left: Duration) -> Self {
+        Self {
+            method,
+            whole,
+            end: Instant::now() + left.min(FOR_EVER),
         }
-        tokio::time::sleep(interval).await;
-        Ok(())
+    }
+
+    fn left(&self) -> Duration {
+        self.end.saturating_duration_since(Instant::now())
+    }
+
+    /// The user took that long for an answer.
+    fn leave_out(&mut self, asked: Duration) {
+        self.end += asked;
+    }
+
+    /// Waits until the task is to be looked at again, if there is time for it.
+    async fn pause(&self, interval: Duration) -> Result<(), Error> {
+        let next = Instant::now() + interval;
+        tokio::time::sleep_until(next.min(self.end)).await;
+        if next < self.end {
+            return Ok(());
+        }
+        Err(Error::TimedOut {
+            method: self.method.to_owned(),
+            after: self.whole,
+        })
     }
 }
 
@@ -298,8 +319,8 @@ struct Following<'a> {
 }
 
 impl Following<'_> {
-    async fn run(mut self, method: &str, maximum: Duration) -> Result<Payload, Error> {
-        let result = self.handle.modern_result(method, maximum).await;
+    async fn run(mut self, wait: Wait<'_>) -> Result<Payload, Error> {
+        let result = self.handle.modern_result(wait).await;
         self.done = !matches!(result, Err(Error::TimedOut { .. } | Error::Refused { .. }));
         result
     }
@@ -308,10 +329,28 @@ impl Following<'_> {
 impl Drop for Following<'_> {
     fn drop(&mut self) {
         if !self.done {
-            let handle = self.handle.clone();
-            // Off the caller's path; a connection that is gone has nobody to tell.
-            tokio::spawn(async move { handle.cancel().await });
+            let client = &self.handle.client;
+            let params = TaskParams::new(self.handle.id());
+            let request_meta = client.request_meta(&MetaFields::default());
+            let link = client.link();
+            link.request_aside(ExtCancelTask::NAME, &params, &request_meta);
         }
+    }
+}
+
+fn legacy_state(task: Task) -> TaskState {
+    TaskState {
+        status: task.status,
+        message: task.status_message,
+        poll_interval: poll_interval(task.poll_interval),
+    }
+}
+
+fn modern_state(task: &ExtTask) -> TaskState {
+    TaskState {
+        status: task.status.clone(),
+        message: task.status_message.clone(),
+        poll_interval: poll_interval(task.poll_interval_ms),
     }
 }
 

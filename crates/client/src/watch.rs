@@ -1,14 +1,14 @@
 //! Being told of changes: of one resource, of lists, in either era (eras.md 1.10).
 
 use std::collections::HashMap;
-use std::future::IntoFuture as _;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
+use attache_protocol::frame::MetaFields;
 use attache_protocol::{
     Entries, Era, Json, Listen, ListenParams, Method as _, Paged, Subscribe, SubscribeParams,
     SubscriptionFilter, Unsubscribe,
 };
-use tokio::sync::watch;
+use tokio::sync::{OnceCell, watch};
 
 use crate::client::Client;
 use crate::connection::{Exchange, Failure, ProgressWish};
@@ -49,6 +49,8 @@ enum Hold {
     Subscribed(Subscriptions),
     /// Modern: the open listen request.
     Listening(Box<Exchange>),
+    /// Nothing: the subscription or the connection has ended.
+    Ended,
 }
 
 /// URIs a legacy watch has subscribed to.
@@ -60,31 +62,37 @@ struct Subscriptions {
 
 /// How many watches want each URI of a legacy server.
 #[derive(Debug, Default)]
-pub(crate) struct WatchCounts(Mutex<HashMap<String, usize>>);
+pub(crate) struct WatchCounts(Mutex<HashMap<String, Watched>>);
+
+/// A URI that is watched.
+#[derive(Debug, Default)]
+struct Watched {
+    count: usize,
+    /// Set when the server has agreed; watches that begin at once wait for the same agreement.
+    agreed: Arc<OnceCell<()>>,
+}
 
 impl WatchCounts {
-    /// Counts one more; true if it is the first.
-    fn add(&self, uri: &str) -> bool {
+    /// Counts one more.
+    fn add(&self, uri: &str) -> Arc<OnceCell<()>> {
         let mut counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let count = counts.entry(uri.to_owned()).or_default();
-        *count += 1;
-        *count == 1
+        let watched = counts.entry(uri.to_owned()).or_default();
+        watched.count += 1;
+        watched.agreed.clone()
     }
 
-    /// Counts one less; true if it was the last.
+    /// Counts one less; true if it was the last and the server knows of it.
     fn remove(&self, uri: &str) -> bool {
         let mut counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        match counts.get_mut(uri) {
-            Some(1) => {
-                counts.remove(uri);
-                true
-            }
-            Some(count) => {
-                *count -= 1;
-                false
-            }
-            None => false,
+        let Some(watched) = counts.get_mut(uri) else {
+            return false;
+        };
+        watched.count -= 1;
+        if watched.count > 0 {
+            return false;
         }
+        let last = counts.remove(uri);
+        last.is_some_and(|watched| watched.agreed.initialized())
     }
 }
 
@@ -127,13 +135,15 @@ impl Client {
             }),
         };
         for uri in uris {
-            let first = self.watch_counts().add(&uri);
+            let agreed = self.watch_counts().add(&uri);
             if let Hold::Subscribed(held) = &mut watch.hold {
                 held.uris.push(uri.clone());
             }
-            if first {
-                Request::<Subscribe>::new(self, &SubscribeParams::new(uri)).await?;
-            }
+            let subscribe = async || {
+                let params = SubscribeParams::new(uri);
+                Request::<Subscribe>::new(self, &params).await.map(drop)
+            };
+            agreed.get_or_try_init(subscribe).await?;
         }
         Ok(watch)
     }
@@ -151,14 +161,16 @@ impl Client {
         let patience = self.link().timeouts.request;
         let acknowledged = acknowledgement(&mut events, exchange.id());
         let granted = tokio::select! {
-            ended = exchange.answered() => match ended {
-                Ok(_) => Err(Failure::Protocol("it ended before it began".to_owned())),
-                Err(failure) => Err(failure),
-            },
+            // What came first on the wire comes first here, though both may be there.
+            biased;
             filter = tokio::time::timeout(patience, acknowledged) => match filter {
                 Ok(Some(filter)) => Ok(filter),
                 Ok(None) => Err(Failure::Protocol("no acknowledgement came".to_owned())),
                 Err(_) => Err(Failure::TimedOut(patience)),
+            },
+            ended = exchange.answered() => match ended {
+                Ok(_) => Err(Failure::Protocol("it ended before it began".to_owned())),
+                Err(failure) => Err(failure),
             },
         };
         Ok(Watch {
@@ -180,7 +192,7 @@ impl Client {
         Ok(Follow {
             client: self.clone(),
             changes,
-            _watch: watch,
+            watch,
             method: std::marker::PhantomData,
         })
     }
@@ -209,16 +221,33 @@ impl Watch {
     pub async fn next(&mut self) -> Option<Change> {
         loop {
             let event = match &mut self.hold {
-                Hold::Subscribed(_) => self.events.next().await?,
+                Hold::Subscribed(_) => self.events.next().await,
                 Hold::Listening(exchange) => tokio::select! {
                     biased;
-                    event = self.events.next() => event?,
-                    _ = exchange.answered() => return None,
+                    event = self.events.next() => event,
+                    _ = exchange.answered() => None,
                 },
+                Hold::Ended => None,
+            };
+            let Some(event) = event else {
+                self.hold = Hold::Ended;
+                return None;
             };
             if let Some(change) = self.change(&event) {
                 return Some(change);
             }
+        }
+    }
+
+    /// Waits until the server has ended the subscription.
+    async fn ended(&mut self) {
+        match &mut self.hold {
+            Hold::Subscribed(_) => std::future::pending().await,
+            Hold::Listening(exchange) => {
+                let _ = exchange.answered().await;
+                self.hold = Hold::Ended;
+            }
+            Hold::Ended => {}
         }
     }
 
@@ -238,6 +267,7 @@ impl Watch {
                     return None;
                 }
             }
+            Hold::Ended => return None,
         }
         match event {
             Event::ToolsChanged { .. } => Some(Change::Tools),
@@ -270,11 +300,9 @@ impl Drop for Subscriptions {
     fn drop(&mut self) {
         for uri in self.uris.drain(..) {
             if self.client.watch_counts().remove(&uri) {
-                let request = Request::<Unsubscribe>::new(&self.client, &SubscribeParams::new(uri));
-                // Off the dropper's path; a server that is gone needs no telling.
-                if let Ok(runtime) = tokio::runtime::Handle::try_current() {
-                    runtime.spawn(request.into_future());
-                }
+                // Said at once, so that a watch that begins right after is subscribed after.
+                let (link, no_meta) = (self.client.link(), MetaFields::default());
+                link.request_aside(Unsubscribe::NAME, &SubscribeParams::new(uri), &no_meta);
             }
         }
     }
@@ -319,7 +347,7 @@ pub struct Follow<M> {
     client: Client,
     changes: watch::Receiver<u64>,
     /// Keeps the modern subscription up.
-    _watch: Option<Watch>,
+    watch: Option<Watch>,
     method: std::marker::PhantomData<fn() -> M>,
 }
 
@@ -327,10 +355,20 @@ impl<M: Followed> Follow<M>
 where
     M::Result: 'static,
 {
-    /// Waits for a change and fetches the list; `None` when the connection has ended.
+    /// Waits for a change and fetches the list; `None` when the subscription or the connection has
+    /// ended.
     pub async fn next(&mut self) -> Option<Result<Entries<M::Item>, Error>> {
+        let watch = self.watch.as_mut();
+        let ended = async {
+            match watch {
+                Some(watch) => watch.ended().await,
+                None => std::future::pending().await,
+            }
+        };
         tokio::select! {
+            biased;
             changed = self.changes.changed() => changed.ok()?,
+            () = ended => return None,
             _ = self.client.closed() => return None,
         }
         Some(self.client.list::<M>().await)

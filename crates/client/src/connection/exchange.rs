@@ -11,6 +11,8 @@ use attache_protocol::frame::{self, MetaFields};
 use attache_protocol::{
     Ending, Initialize, Json, Listen, Method as _, Payload, ProgressParams, meta,
 };
+use serde::Serialize;
+use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
@@ -18,13 +20,84 @@ use super::writer::Urgency;
 use super::{Answer, CallKind, Failure, Link, ProgressQueue, Waiter};
 use crate::error::CloseReason;
 
-/// How long one exchange may take.
+/// Longer than anything lasts; a longer time would be more than a clock can show.
+pub(crate) const FOR_EVER: Duration = Duration::from_secs(30 * 365 * 24 * 3600);
+
+/// The time an exchange has left. It stands still while the user is being asked something: on a
+/// stream the question of a legacy server may belong to any call (P6).
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Deadlines {
-    /// Without a sign of progress.
-    pub(crate) patience: Duration,
-    /// Altogether.
-    pub(crate) maximum: Duration,
+pub(crate) struct TimeLeft {
+    patience: Duration,
+    whole: Duration,
+    /// The end of the patience, which progress puts off, and that of the whole, which it does not.
+    soft: Instant,
+    hard: Instant,
+    /// For how long people had been asked when the two moments were last right.
+    asked: Duration,
+}
+
+impl TimeLeft {
+    /// From now on: `patience` without a sign of progress, and of the `whole` time altogether what
+    /// is `left` of it.
+    pub(crate) fn new(
+        link: &Link,
+        patience: Duration,
+        whole: Duration,
+        left: Option<Duration>,
+    ) -> Self {
+        let now = Instant::now();
+        let whole = whole.min(FOR_EVER);
+        let patience = patience.min(FOR_EVER);
+        Self {
+            patience,
+            whole,
+            soft: now + patience,
+            hard: now + left.unwrap_or(whole).min(whole),
+            asked: link.desk.asked_time(),
+        }
+    }
+
+    /// When it is over if nothing happens.
+    pub(crate) fn end(&self) -> Instant {
+        self.soft.min(self.hard)
+    }
+
+    /// How much of the whole time is left now.
+    pub(crate) fn left(&mut self, link: &Link) -> Duration {
+        self.leave_out_asking(link);
+        self.hard.saturating_duration_since(Instant::now())
+    }
+
+    /// How much of the whole time is gone.
+    pub(crate) fn spent(&mut self, link: &Link) -> Duration {
+        self.whole.saturating_sub(self.left(link))
+    }
+
+    /// There was progress: the patience begins anew.
+    fn extend(&mut self, link: &Link) {
+        self.leave_out_asking(link);
+        self.soft = Instant::now() + self.patience;
+    }
+
+    fn leave_out_asking(&mut self, link: &Link) {
+        let asked = link.desk.asked_time();
+        let more = asked.saturating_sub(self.asked);
+        self.asked = asked;
+        self.soft += more;
+        self.hard += more;
+    }
+
+    /// Resolves when no time is left. Can be dropped and called again.
+    async fn run_out(&mut self, link: &Link) {
+        loop {
+            tokio::time::sleep_until(self.end()).await;
+            Box::pin(link.desk.nobody_asked()).await;
+            self.leave_out_asking(link);
+            if Instant::now() >= self.end() {
+                return;
+            }
+        }
+    }
 }
 
 /// Whether a request asks for progress notes.
@@ -86,6 +159,25 @@ impl Link {
         })
     }
 
+    /// Sends a request at once and lets its answer come off the caller's path: for what is said when
+    /// something is dropped. Without a runtime the connection is gone, and nobody there to be told.
+    pub(crate) fn request_aside(
+        self: &Arc<Self>,
+        method: &str,
+        params: &impl Serialize,
+        extra_meta: &MetaFields,
+    ) {
+        let (Ok(runtime), Ok(params)) = (Handle::try_current(), Json::from_serialize(params))
+        else {
+            return;
+        };
+        if let Ok(mut exchange) = self.begin(method, &params, extra_meta, ProgressWish::None) {
+            let patience = self.timeouts.request;
+            let mut time = TimeLeft::new(self, patience, patience, None);
+            runtime.spawn(async move { exchange.finish(&mut time, drop).await });
+        }
+    }
+
     /// Begins a call and hands its frame to the writer in one step: a call in the table whose
     /// frame was not handed over does not exist, so whether it was sent is always known.
     fn issue(
@@ -131,16 +223,13 @@ impl Exchange {
         self.id
     }
 
-    /// Waits for the answer until the deadline; progress may put it off, up to the maximum
-    /// (fault 47), and no time counts while the user is being asked something.
+    /// Waits for the answer while there is time; progress may put the end off, up to the maximum
+    /// (fault 47).
     pub(crate) async fn finish(
         &mut self,
-        deadlines: Deadlines,
+        time: &mut TimeLeft,
         mut on_progress: impl FnMut(ProgressParams),
     ) -> Result<Payload, Failure> {
-        let begun = Instant::now();
-        let mut hard = begun + deadlines.maximum;
-        let mut deadline = (begun + deadlines.patience).min(hard);
         loop {
             tokio::select! {
                 biased;
@@ -152,23 +241,17 @@ impl Exchange {
                 }
                 () = progress_arrived(self.progress.as_deref()) => {
                     self.deliver_progress(&mut on_progress);
-                    deadline = (Instant::now() + deadlines.patience).min(hard);
+                    time.extend(&self.link);
                 }
-                () = tokio::time::sleep_until(deadline) => {
-                    let asked_for = Box::pin(self.link.desk.while_asking()).await;
-                    if asked_for.is_zero() {
-                        let after = begun.elapsed();
-                        if self.give_up(Ending::TimedOut, "timed out") {
-                            return Err(Failure::TimedOut(after));
-                        }
-                        // The answer left the table in the same instant and won (fault 44); it is
-                        // on its way through the channel, where the next turn finds it.
-                        self.open = true;
-                        deadline = Instant::now() + deadlines.patience;
-                        continue;
+                () = time.run_out(&self.link) => {
+                    if self.give_up(Ending::TimedOut, "timed out") {
+                        return Err(Failure::TimedOut(time.spent(&self.link)));
                     }
-                    hard += asked_for;
-                    deadline = (Instant::now() + deadlines.patience).min(hard);
+                    // The answer left the table in the same instant and won (fault 44); it is on
+                    // its way through the channel.
+                    let answer = (&mut self.answer).await;
+                    self.deliver_progress(&mut on_progress);
+                    return received(answer);
                 }
             }
         }

@@ -28,7 +28,7 @@ use crate::events::EventSource;
 use crate::handlers::Handlers;
 use crate::settings::{CancelForm, Limits, Quirks, Settings, Timeouts};
 
-pub(crate) use exchange::{Deadlines, Exchange, ProgressWish};
+pub(crate) use exchange::{Exchange, FOR_EVER, ProgressWish, TimeLeft};
 use progress::ProgressQueue;
 pub(crate) use reader::ReadEnd;
 pub(crate) use writer::WriteEnd;

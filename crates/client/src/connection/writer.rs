@@ -200,7 +200,12 @@ impl Writer {
     /// Closes the stream: the peer sees its end, no frame is accepted any more.
     pub(crate) fn close(&self) {
         let half = self.lock().half.take();
-        drop(half);
+        if let Some(mut half) = half {
+            // Dropping ends a pipe, but not one half of a stream whose other half is still being
+            // read; such streams are shut down at once or not at all.
+            let mut context = Context::from_waker(Waker::noop());
+            let _ = Pin::new(&mut half).poll_shutdown(&mut context);
+        }
         self.work.notify_one();
         self.drained.notify_waiters();
     }

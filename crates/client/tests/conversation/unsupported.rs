@@ -1,0 +1,71 @@
+//! What a server did not offer is not asked of it: the caller is told instead.
+
+use std::collections::BTreeMap;
+
+use attache_client::Error;
+use attache_client::protocol::{CompletionReference, LogLevel, Revision};
+use serde_json::json;
+
+use crate::opening::{LEGACY, connected_to, finish, plain, start};
+
+#[track_caller]
+fn assert_unsupported<T: std::fmt::Debug>(outcome: Result<T, Error>, expected: &str) {
+    match outcome {
+        Err(Error::Unsupported { method, .. }) => assert_eq!(method, expected),
+        other => panic!("{expected}: {other:?}"),
+    }
+}
+
+// S-LOG-01, X-INIT-09.
+#[tokio::test(start_paused = true)]
+async fn a_server_without_logging_is_not_given_a_level() {
+    for revision in Revision::NEWEST_FIRST {
+        let (client, peer) = connected_to(revision, json!({}), |server| server).await;
+        let outcome = client.set_log_level(LogLevel::Debug).await;
+        assert_unsupported(outcome, "logging/setLevel");
+        finish(client, peer).await;
+    }
+}
+
+// S-CMP-01: the first revision has no capability for it, so there one just tries.
+#[tokio::test(start_paused = true)]
+async fn a_server_without_completion_is_not_asked_to_complete() {
+    for revision in Revision::NEWEST_FIRST {
+        let (client, mut peer) = connected_to(revision, json!({}), |server| server).await;
+        let completing = start({
+            let client = client.clone();
+            async move {
+                let greet = CompletionReference::prompt("greet");
+                client.complete(greet, "name", "A", BTreeMap::new()).await
+            }
+        });
+        if revision.features().completion_capability {
+            assert_unsupported(completing.await.unwrap(), "completion/complete");
+        } else {
+            let request = peer.request("completion/complete").await;
+            peer.refuse(&request, -32601, json!(null)).await;
+            assert!(matches!(completing.await.unwrap(), Err(Error::Server(_))));
+        }
+        finish(client, peer).await;
+    }
+}
+
+// X-PING-01, X-PING-03.
+#[tokio::test(start_paused = true)]
+async fn only_legacy_servers_are_pinged() {
+    for revision in Revision::NEWEST_FIRST {
+        let (client, mut peer) = plain(revision).await;
+        let pinging = start({
+            let client = client.clone();
+            async move { client.ping().await }
+        });
+        if LEGACY.contains(&revision) {
+            let request = peer.request("ping").await;
+            peer.answer(&request, json!({})).await;
+            pinging.await.unwrap().unwrap();
+        } else {
+            assert_unsupported(pinging.await.unwrap(), "ping");
+        }
+        finish(client, peer).await;
+    }
+}
