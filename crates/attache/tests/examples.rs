@@ -1,5 +1,7 @@
 //! The examples do what they say, against a real server process.
 
+#![expect(clippy::unwrap_used, reason = "everything here is a test")]
+
 use std::path::PathBuf;
 use std::process::Command;
 
