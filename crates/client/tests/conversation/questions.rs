@@ -76,8 +76,8 @@ fn anything(server: Server) -> Server {
 async fn roots_are_told_in_every_revision() {
     for revision in Revision::NEWEST_FIRST {
         let configure =
-            |server: Server| server.roots([Root::new("file:///work/notes").named("notes")]);
-        let roots = json!({"roots": [{"uri": "file:///work/notes", "name": "notes"}]});
+            |server: Server| server.roots([Root::new("file:///home/me/notes").named("notes")]);
+        let roots = json!({"roots": [{"uri": "file:///home/me/notes", "name": "notes"}]});
         check(
             revision,
             configure,
