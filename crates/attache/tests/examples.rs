@@ -11,7 +11,13 @@ use attache_testkit::chaos::Script;
 fn run(example: &str) -> String {
     let server = Script::legacy("2025-11-25").launch().unwrap();
     let command = server.command();
-    let output = Command::new(examples().join(example))
+    let program = examples().join(example);
+    assert!(
+        program.exists(),
+        "{} is missing; run `cargo build --examples -p attache` first",
+        program.display()
+    );
+    let output = Command::new(program)
         .arg(command.get_program())
         .args(command.get_args())
         .envs(
