@@ -478,22 +478,22 @@ impl Generator<'_> {
             let Found::Slot(slot) = self.find(variable) else {
                 continue;
             };
-            if self.in_cell(variable) {
-                self.value(node, Place::Inside);
-                self.emit(Op::SetLocalCell(slot));
-            } else {
-                if let Node::Lambda(lambda) = node {
-                    let captured = self.closure(lambda, Some(variable));
-                    for (index, other) in captured.into_iter().enumerate() {
-                        if missing.contains(&other) && !self.in_cell(other) {
-                            patches.push((slot, index, other));
-                        }
+            let in_cell = self.in_cell(variable);
+            if let Node::Lambda(lambda) = node {
+                let captured = self.closure(lambda, (!in_cell).then_some(variable));
+                for (index, other) in captured.into_iter().enumerate() {
+                    if missing.contains(&other) && !self.in_cell(other) {
+                        patches.push((slot, index, other));
                     }
-                } else {
-                    self.value(node, Place::Inside);
                 }
-                self.emit(Op::Store(slot));
+            } else {
+                self.value(node, Place::Inside);
             }
+            self.emit(if in_cell {
+                Op::SetLocalCell(slot)
+            } else {
+                Op::Store(slot)
+            });
             missing.retain(|&other| other != variable);
             // A sibling that just came to be is filled into the closures that wait for it.
             let mut waiting = Vec::new();

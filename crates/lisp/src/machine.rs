@@ -447,7 +447,10 @@ impl Machine {
                     slot,
                 } => {
                     let value = self.stack[base + usize::from(slot)];
-                    let patched = self.stack[base + usize::from(patched)];
+                    let mut patched = self.stack[base + usize::from(patched)];
+                    if let Some(index) = patched.as_cell() {
+                        patched = self.world.heap.cells.get(index);
+                    }
                     if let Some(Object::Closure(patched)) = self.world.heap.get_mut(patched) {
                         patched.captured[usize::from(index)] = value;
                     }

@@ -6,6 +6,7 @@
 use std::collections::HashMap;
 
 use crate::heap::Heap;
+use crate::number::parse::is_decimal;
 use crate::number::print::to_text;
 use crate::object::{Object, OutPort};
 use crate::value::{Kind, Value};
@@ -356,7 +357,7 @@ pub(crate) fn named_char(name: &str) -> Option<char> {
 fn needs_bars(name: &str) -> bool {
     let odd = |c: char| c.is_whitespace() || c.is_control() || "()\"';`,|\\[]{}".contains(c);
     let first = name.chars().next().unwrap_or('|');
-    name.chars().any(odd) || first == '#' || name == "." || reads_as_number(name)
+    name.is_empty() || name.chars().any(odd) || first == '#' || name == "." || reads_as_number(name)
 }
 
 fn reads_as_number(name: &str) -> bool {
@@ -364,12 +365,12 @@ fn reads_as_number(name: &str) -> bool {
     if matches!(lower.as_str(), "+inf.0" | "-inf.0" | "+nan.0" | "-nan.0") {
         return true;
     }
-    let digits = name.strip_prefix(['+', '-']).unwrap_or(name);
-    digits.starts_with(|c: char| c.is_ascii_digit() || c == '.')
-        && digits.contains(|c: char| c.is_ascii_digit())
-        && digits
-            .chars()
-            .all(|c| c.is_ascii_digit() || ".eE/+-".contains(c))
+    let digits = |text: &str| !text.is_empty() && text.chars().all(|c| c.is_ascii_digit());
+    let unsigned = name.strip_prefix(['+', '-']).unwrap_or(name);
+    let ratio = unsigned
+        .split_once('/')
+        .is_some_and(|(a, b)| digits(a) && digits(b));
+    ratio || is_decimal(name)
 }
 
 fn constant_name(value: Value) -> &'static str {

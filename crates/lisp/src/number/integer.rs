@@ -35,8 +35,8 @@ impl World {
                 return Err(divide_by_zero(procedure));
             }
             return self.heap.store(Num::Small(match division {
-                Division::FloorQuotient => a.div_floor(&b),
-                Division::FloorRemainder => a.mod_floor(&b),
+                Division::FloorQuotient => Integer::div_floor(&a, &b),
+                Division::FloorRemainder => Integer::mod_floor(&a, &b),
                 Division::TruncateQuotient => a / b,
                 Division::TruncateRemainder => a % b,
             }));

@@ -97,15 +97,6 @@ impl Number<'_> {
             Self::Float(_) => 0,
         }
     }
-
-    pub(crate) fn owned(self) -> Num {
-        match self {
-            Self::Small(number) => Num::Small(number),
-            Self::Big(number) => Num::Big(number.clone()),
-            Self::Ratio(number) => Num::Ratio(number.clone()),
-            Self::Float(number) => Num::Float(number),
-        }
-    }
 }
 
 /// The integer that a whole float is.

@@ -7,7 +7,7 @@ use crate::error::Fallible;
 use crate::syntax::expand::Expander;
 use crate::syntax::scopes::{ScopeId, Special, base_symbol, is_identifier};
 use crate::syntax::{Lambda, Node};
-use crate::value::Value;
+use crate::value::{Kind, Value};
 use crate::world::World;
 
 impl Expander {

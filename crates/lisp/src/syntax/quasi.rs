@@ -88,6 +88,9 @@ impl Expander {
                         self.standard_call(world, "list", vec![keyword, inner])?
                     };
                 }
+                Some((Special::UnquoteSplicing, _)) if level == 1 => {
+                    return Err(self.syntax("nothing to splice into"));
+                }
                 _ => {}
             }
             let Some([car, cdr]) = world.heap.pair(rest) else {
