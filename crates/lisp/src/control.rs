@@ -489,6 +489,12 @@ impl Machine {
         collection.roots(self.program.constants.iter().copied());
         collection.roots(self.kept.iter().copied());
         collection.roots(self.expander.roots());
+        let parameters = &self.world.changed_parameters;
+        collection.roots(
+            parameters
+                .iter()
+                .flat_map(|(&parameter, &value)| [parameter, value]),
+        );
         collection.roots([
             self.acc,
             self.closure,

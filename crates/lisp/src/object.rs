@@ -45,7 +45,7 @@ pub(crate) enum Object {
         scope: u32,
     },
     InPort(Box<InPort>),
-    OutPort(OutPort),
+    OutPort(Box<OutPort>),
 }
 
 /// A procedure written in Scheme.
@@ -152,7 +152,7 @@ pub(crate) enum PortSource {
 
 /// A port that collects what is written.
 pub(crate) enum OutPort {
-    Text(Box<String>),
+    Text(String),
     Bytes(Vec<u8>),
     Closed,
 }
@@ -176,8 +176,11 @@ impl Object {
                 PortSource::Text(text) => 48 + text.capacity() * 4,
                 PortSource::Bytes(bytes) => 48 + bytes.capacity(),
             },
-            Self::OutPort(OutPort::Text(text)) => 24 + text.capacity(),
-            Self::OutPort(OutPort::Bytes(bytes)) => bytes.capacity(),
+            Self::OutPort(port) => match &**port {
+                OutPort::Text(text) => 24 + text.capacity(),
+                OutPort::Bytes(bytes) => 24 + bytes.capacity(),
+                OutPort::Closed => 24,
+            },
             _ => 0,
         }
     }

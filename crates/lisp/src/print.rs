@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use crate::heap::Heap;
 use crate::number::parse::is_decimal;
 use crate::number::print::to_text;
-use crate::object::{Object, OutPort};
+use crate::object::Object;
 use crate::value::{Kind, Value};
 
 /// How a value is written.
@@ -192,6 +192,13 @@ impl<'a> Printer<'a> {
         Ok(())
     }
 
+    fn vector(&mut self, value: Value) {
+        if self.label(value) {
+            self.text.push_str("#(");
+            self.tasks.push(Task::Items(value, 0));
+        }
+    }
+
     fn items(&mut self, vector: Value, next: usize) {
         let Some(&item) = self
             .heap
@@ -223,12 +230,7 @@ impl<'a> Printer<'a> {
     fn object(&mut self, value: Value) -> Result<(), TooLong> {
         match self.heap.get(value) {
             Some(Object::Text(text)) => self.string(text)?,
-            Some(Object::Vector(_)) => {
-                if self.label(value) {
-                    self.text.push_str("#(");
-                    self.tasks.push(Task::Items(value, 0));
-                }
-            }
+            Some(Object::Vector(_)) => self.vector(value),
             Some(Object::Bytes(bytes)) => {
                 if bytes.len() > self.cap {
                     return Err(TooLong);
@@ -390,8 +392,7 @@ fn opaque_name(object: &Object) -> &'static str {
         Object::Promise(_) => "#<promise>",
         Object::RecordType(_) => "#<record-type>",
         Object::Parameter { .. } => "#<parameter>",
-        Object::InPort(_) | Object::OutPort(OutPort::Text(_) | OutPort::Bytes(_)) => "#<port>",
-        Object::OutPort(OutPort::Closed) => "#<closed port>",
+        Object::InPort(_) | Object::OutPort(_) => "#<port>",
         Object::Continuation(_) | Object::Segment(_) => "#<continuation>",
         _ => "#<procedure>",
     }

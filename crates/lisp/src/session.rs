@@ -137,8 +137,7 @@ impl Session {
         self.machine.clear();
         self.machine.kept.clear();
         self.machine.expander.positions = Positions::new();
-        self.machine.world.handlers = Value::NIL;
-        self.machine.world.winds = Value::NIL;
+        self.machine.world.end();
         if result.is_err() || self.machine.world.heap.used > self.machine.world.heap.collect_at {
             self.machine.collect();
         }

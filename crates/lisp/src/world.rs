@@ -2,10 +2,12 @@
 //!
 //! Owns the account of steps and output; knows nothing of code, stacks or syntax.
 
+use std::collections::HashMap;
+
 use crate::error::{ErrorKind, Fallible, Fault};
 use crate::heap::Heap;
 use crate::limits::Limits;
-use crate::object::OutPort;
+use crate::object::{Object, OutPort};
 use crate::print::{self, Style};
 use crate::value::Value;
 
@@ -33,6 +35,8 @@ pub(crate) struct World {
     pub(crate) output: String,
     /// The parameter `current-output-port`.
     pub(crate) output_parameter: Value,
+    /// Parameters that `parameterize` changed in this evaluation, and their values before.
+    pub(crate) changed_parameters: HashMap<Value, Value>,
     /// Exception handlers, innermost first.
     pub(crate) handlers: Value,
     /// Entered `dynamic-wind`s, innermost first.
@@ -50,6 +54,7 @@ impl World {
             charged: 0,
             output: String::new(),
             output_parameter: Value::FALSE,
+            changed_parameters: HashMap::new(),
             handlers: Value::NIL,
             winds: Value::NIL,
             globals: Vec::new(),
@@ -67,6 +72,31 @@ impl World {
         self.output.clear();
         self.handlers = Value::NIL;
         self.winds = Value::NIL;
+    }
+
+    /// Ends an evaluation: the dynamic state is again that of the top level.
+    ///
+    /// A limit runs no `after` thunk, so parameters may still hold what `parameterize` gave them.
+    pub(crate) fn end(&mut self) {
+        for (parameter, original) in std::mem::take(&mut self.changed_parameters) {
+            if let Some(Object::Parameter { value, .. }) = self.heap.get_mut(parameter) {
+                *value = original;
+            }
+        }
+        self.handlers = Value::NIL;
+        self.winds = Value::NIL;
+    }
+
+    /// Gives a parameter another value until the end of the evaluation at most.
+    pub(crate) fn set_parameter(&mut self, parameter: Value, to: Value) -> Fallible<()> {
+        if !self.changed_parameters.contains_key(&parameter) {
+            self.heap.charge(48)?;
+        }
+        if let Some(Object::Parameter { value, .. }) = self.heap.get_mut(parameter) {
+            let before = std::mem::replace(value, to);
+            self.changed_parameters.entry(parameter).or_insert(before);
+        }
+        Ok(())
     }
 
     /// Steps used since the evaluation began.

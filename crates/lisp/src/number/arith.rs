@@ -8,7 +8,7 @@ use num_bigint::BigInt;
 use num_rational::BigRational;
 use num_traits::Zero;
 
-use super::{Num, Number, divide_by_zero};
+use super::{Num, Number, divide_by_zero, fraction};
 use crate::error::{Fallible, Fault};
 use crate::value::Value;
 use crate::world::World;
@@ -94,8 +94,10 @@ impl World {
             self.check_bits(left_bits.max(right_bits))?;
             self.charge_bits(left_bits.max(right_bits), 1)?;
         }
-        if op == Arith::Div {
-            self.charge_bits(left_bits, right_bits)?;
+        if ratios {
+            self.charge_gcd(left_bits + right_bits, left_bits + right_bits)?;
+        } else if op == Arith::Div {
+            self.charge_gcd(left_bits, right_bits)?;
         }
         // Borrowed anew: charging needed the world.
         let (a, b) = (self.number("", left)?, self.number("", right)?);
@@ -158,12 +160,13 @@ fn exact_ratio(op: Arith, a: Number<'_>, b: Number<'_>) -> Fallible<Num> {
             "not an exact number",
         ));
     };
+    let (a_over, a_under, b_over, b_under) = (a.numer(), a.denom(), b.numer(), b.denom());
     Ok(Num::Ratio(match op {
-        Arith::Add => a + b,
-        Arith::Sub => a - b,
-        Arith::Mul => a * b,
+        Arith::Add => fraction(a_over * b_under + b_over * a_under, a_under * b_under),
+        Arith::Sub => fraction(a_over * b_under - b_over * a_under, a_under * b_under),
+        Arith::Mul => fraction(a_over * b_over, a_under * b_under),
         Arith::Div if b.is_zero() => return Err(divide_by_zero("/")),
-        Arith::Div => a / b,
+        Arith::Div => fraction(a_over * b_under, a_under * b_over),
     }))
 }
 

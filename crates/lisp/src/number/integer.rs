@@ -8,7 +8,7 @@ use num_integer::Integer;
 use num_rational::BigRational;
 use num_traits::{One, Signed, ToPrimitive};
 
-use super::{Num, Number, divide_by_zero, is_zero};
+use super::{Num, Number, common_divisor, divide_by_zero, is_zero};
 use crate::error::{ErrorKind, Fallible, Fault};
 use crate::value::Value;
 use crate::world::World;
@@ -71,16 +71,20 @@ impl World {
         }
         let inexact = self.heap.as_flonum(left).is_some() || self.heap.as_flonum(right).is_some();
         let (a, b) = (self.integer("gcd", left)?, self.integer("gcd", right)?);
-        self.charge_bits(a.bits(), b.bits().saturating_mul(8))?;
-        self.store_like(a.gcd(&b), inexact)
+        self.charge_gcd(a.bits(), b.bits())?;
+        self.store_like(common_divisor(&a, &b), inexact)
     }
 
     pub(crate) fn lcm(&mut self, left: Value, right: Value) -> Fallible<Value> {
         let inexact = self.heap.as_flonum(left).is_some() || self.heap.as_flonum(right).is_some();
         let (a, b) = (self.integer("lcm", left)?, self.integer("lcm", right)?);
         self.check_bits(a.bits() + b.bits())?;
-        self.charge_bits(a.bits(), b.bits().saturating_mul(8))?;
-        self.store_like(a.lcm(&b).abs(), inexact)
+        self.charge_gcd(a.bits(), b.bits())?;
+        if is_zero(&a) || is_zero(&b) {
+            return self.store_like(BigInt::from(0), inexact);
+        }
+        let divisor = common_divisor(&a, &b);
+        self.store_like((a / divisor * b).abs(), inexact)
     }
 
     /// The largest integer whose square is at most the argument, and what is left.

@@ -10,8 +10,9 @@ pub(crate) mod print;
 pub(crate) mod real;
 
 use num_bigint::BigInt;
+use num_integer::Integer;
 use num_rational::BigRational;
-use num_traits::{One, ToPrimitive, Zero};
+use num_traits::{One, Signed, ToPrimitive, Zero};
 
 use crate::error::{Fallible, Fault};
 use crate::heap::Heap;
@@ -168,6 +169,13 @@ impl World {
         }
     }
 
+    /// Charges the work of a common divisor, which goes bit by bit over the longer number.
+    pub(crate) fn charge_gcd(&mut self, left: u64, right: u64) -> Fallible<()> {
+        let (longer, shorter) = (left.max(right), left.min(right));
+        self.charge_bits(longer, shorter)?;
+        self.charge_bits(shorter, shorter.saturating_mul(128))
+    }
+
     /// Charges the work of an operation on integers of so many bits.
     pub(crate) fn charge_bits(&mut self, left: u64, right: u64) -> Fallible<()> {
         let words = (left / 64 + 1).saturating_mul(right / 64 + 1);
@@ -181,6 +189,30 @@ pub(crate) fn divide_by_zero(procedure: &str) -> Fault {
         crate::error::ErrorKind::DivideByZero,
         format!("{procedure}: division by zero"),
     )
+}
+
+/// The greatest common divisor, after one division has made both numbers equally long.
+pub(crate) fn common_divisor(a: &BigInt, b: &BigInt) -> BigInt {
+    let (longer, shorter) = if a.bits() >= b.bits() { (a, b) } else { (b, a) };
+    if shorter.is_zero() {
+        return longer.abs();
+    }
+    shorter.gcd(&(longer % shorter))
+}
+
+/// A fraction in lowest terms; the denominator is not zero.
+pub(crate) fn fraction(numerator: BigInt, denominator: BigInt) -> BigRational {
+    let divisor = common_divisor(&numerator, &denominator);
+    let (numerator, denominator) = if divisor.is_one() {
+        (numerator, denominator)
+    } else {
+        (numerator / &divisor, denominator / &divisor)
+    };
+    if denominator.is_negative() {
+        BigRational::new_raw(-numerator, -denominator)
+    } else {
+        BigRational::new_raw(numerator, denominator)
+    }
 }
 
 pub(crate) fn is_zero(number: &BigInt) -> bool {

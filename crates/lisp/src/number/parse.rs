@@ -7,7 +7,7 @@ use num_bigint::BigInt;
 use num_rational::BigRational;
 use num_traits::{Num as _, ToPrimitive};
 
-use super::{Num, is_zero};
+use super::{Num, fraction, is_zero};
 use crate::error::Fallible;
 use crate::world::World;
 
@@ -81,9 +81,8 @@ impl World {
             if is_zero(&denominator) {
                 return Ok(None);
             }
-            let bits = numerator.bits().max(denominator.bits());
-            self.charge_bits(bits, bits.saturating_mul(4))?;
-            return Ok(Some(Num::Ratio(BigRational::new(numerator, denominator))));
+            self.charge_gcd(numerator.bits(), denominator.bits())?;
+            return Ok(Some(Num::Ratio(fraction(numerator, denominator))));
         }
         if let Ok(small) = i64::from_str_radix(text, radix) {
             return Ok(Some(Num::Small(small)));
@@ -124,20 +123,21 @@ impl World {
             Some((mantissa, exponent)) => (mantissa, exponent.parse::<i64>().unwrap_or(i64::MAX)),
             None => (text, 0),
         };
-        let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
-        let fraction_digits = i64::try_from(fraction.len()).unwrap_or(i64::MAX);
-        let Some(digits) = self.parse_integer(&format!("{whole}{fraction}"), 10)? else {
+        let (whole, decimals) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+        let fraction_digits = i64::try_from(decimals.len()).unwrap_or(i64::MAX);
+        let Some(digits) = self.parse_integer(&format!("{whole}{decimals}"), 10)? else {
             return Ok(None);
         };
         let scale = exponent.saturating_sub(fraction_digits);
         let bits = scale.unsigned_abs().saturating_mul(10) / 3;
         self.check_bits(bits.saturating_add(digits.bits()))?;
+        self.charge_gcd(bits, digits.bits())?;
         self.charge_bits(bits, bits)?;
         let power = BigInt::from(10).pow(u32::try_from(scale.unsigned_abs()).unwrap_or(u32::MAX));
         Ok(Some(Num::Ratio(if scale >= 0 {
             BigRational::from_integer(digits * power)
         } else {
-            BigRational::new(digits, power)
+            fraction(digits, power)
         })))
     }
 }

@@ -57,9 +57,7 @@ pub(super) const TABLE: &[Primitive] = &[
         }
     }),
     plain("%set-parameter!", 2, 2, |w, a| {
-        if let Some(Object::Parameter { value, .. }) = w.heap.get_mut(a[0]) {
-            *value = a[1];
-        }
+        w.set_parameter(a[0], a[1])?;
         Ok(Value::UNSPECIFIED)
     }),
     plain("%output-parameter!", 1, 1, |w, a| {

@@ -47,23 +47,25 @@ pub(super) const TABLE: &[Primitive] = &[
     }),
     plain("open-output-string", 0, 0, |w, _| {
         w.heap
-            .object(Object::OutPort(OutPort::Text(Box::default())))
+            .object(Object::OutPort(Box::new(OutPort::Text(String::new()))))
     }),
     plain("open-output-bytevector", 0, 0, |w, _| {
-        w.heap.object(Object::OutPort(OutPort::Bytes(Vec::new())))
+        w.heap
+            .object(Object::OutPort(Box::new(OutPort::Bytes(Vec::new()))))
     }),
-    plain("get-output-string", 1, 1, |w, a| match w.heap.get(a[0]) {
-        Some(Object::OutPort(OutPort::Text(text))) => {
-            w.heap.reserve(text.len() * 4)?;
-            let text = text.chars().collect();
-            w.heap.text(text)
+    plain("get-output-string", 1, 1, |w, a| {
+        match w.heap.as_out_port(a[0]) {
+            Some(OutPort::Text(text)) => {
+                let text: Vec<char> = text.chars().collect();
+                w.heap.reserve(text.len() * 4)?;
+                w.heap.text(text)
+            }
+            _ => Err(w.wrong_type("get-output-string", "an open string port", a[0])),
         }
-        _ => Err(w.wrong_type("get-output-string", "an open string port", a[0])),
     }),
     plain("get-output-bytevector", 1, 1, |w, a| {
-        match w.heap.get(a[0]) {
-            Some(Object::OutPort(OutPort::Bytes(bytes))) => {
-                w.heap.reserve(bytes.len())?;
+        match w.heap.as_out_port(a[0]) {
+            Some(OutPort::Bytes(bytes)) => {
                 let bytes = bytes.clone();
                 w.heap.bytes(bytes)
             }
@@ -118,7 +120,7 @@ pub(super) const TABLE: &[Primitive] = &[
         if !is_output(w, a[0]) {
             return Err(w.wrong_type("output-port-open?", "an output port", a[0]));
         }
-        let closed = matches!(w.heap.get(a[0]), Some(Object::OutPort(OutPort::Closed)));
+        let closed = matches!(w.heap.as_out_port(a[0]), Some(OutPort::Closed));
         Ok(Value::boolean(!closed))
     }),
     plain("close-port", 1, 1, close),
@@ -144,7 +146,7 @@ fn is_textual(w: &World, value: Value) -> bool {
     value == Value::CONSOLE
         || match w.heap.get(value) {
             Some(Object::InPort(port)) => matches!(port.source, PortSource::Text(_)),
-            Some(Object::OutPort(port)) => matches!(port, OutPort::Text(_)),
+            Some(Object::OutPort(port)) => matches!(**port, OutPort::Text(_)),
             _ => false,
         }
 }
@@ -355,7 +357,7 @@ fn read(w: &mut World, a: &[Value]) -> Fallible<Value> {
 fn close(w: &mut World, a: &[Value]) -> Fallible<Value> {
     match w.heap.get_mut(a[0]) {
         Some(Object::InPort(port)) => port.open = false,
-        Some(Object::OutPort(port)) => *port = OutPort::Closed,
+        Some(Object::OutPort(port)) => **port = OutPort::Closed,
         _ if a[0] == Value::CONSOLE => {}
         _ => return Err(w.wrong_type("close-port", "a port", a[0])),
     }

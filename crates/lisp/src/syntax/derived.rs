@@ -119,11 +119,8 @@ impl Expander {
             let mut tests = Vec::new();
             for datum in self.list(world, data)? {
                 let datum = self.strip(world, datum)?;
-                let same = if datum.as_object().is_some() {
-                    "eqv?"
-                } else {
-                    "eq?"
-                };
+                let boxed = matches!(datum.kind(), Kind::Object(_) | Kind::Flonum(_));
+                let same = if boxed { "eqv?" } else { "eq?" };
                 let subject = self.reference(variable);
                 tests.push(self.standard_call(world, same, vec![subject, Node::Const(datum)])?);
             }

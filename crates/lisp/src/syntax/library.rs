@@ -139,7 +139,7 @@ impl Expander {
                     .own(SYSTEM, name)
                     .map(|binding| (name, binding))
             }
-            .filter(|_| world.heap.symbols.name(name).chars().next() != Some('%')),
+            .filter(|_| !world.heap.symbols.name(name).starts_with('%')),
         };
         let mut names = Vec::new();
         match modifier {
