@@ -512,7 +512,7 @@ impl Machine {
     /// or gives up.
     pub(crate) fn recover(&mut self, fault: Fault) -> Result<(), Box<Failure>> {
         let at = self.pc.saturating_sub(1);
-        let position = fault.position.or_else(|| self.program.position(at));
+        let position = fault.position.or_else(|| self.source_of(at));
         match *fault.cause {
             FaultCause::Full => self.repeat(at, position),
             FaultCause::Limit(kind, message) => Err(self.failure(kind, message, position)),
@@ -535,6 +535,20 @@ impl Machine {
             }
             FaultCause::Raise(object) => self.signal(object, position),
         }
+    }
+
+    /// The place in the program's text that an operation belongs to; for one of the standard
+    /// library that is the innermost pending call of the program.
+    fn source_of(&self, at: u32) -> Option<Position> {
+        if at >= self.library_end {
+            return self.program.position(at);
+        }
+        let caller = self
+            .frames
+            .iter()
+            .rev()
+            .find(|frame| frame.pc > self.library_end)?;
+        self.program.position(caller.pc - 1)
     }
 
     fn condition(

@@ -53,6 +53,8 @@ pub(crate) struct Machine {
     pub(crate) form: (u64, usize),
     /// Data that the session still needs.
     pub(crate) kept: Vec<Value>,
+    /// Code before this place is the standard library's.
+    pub(crate) library_end: u32,
     /// Standard procedures that the machine itself calls.
     pub(crate) signal: Value,
     pub(crate) rewind: Value,
@@ -79,6 +81,7 @@ impl Machine {
             captured: false,
             form: (0, 0),
             kept: Vec::new(),
+            library_end: 0,
             signal: Value::FALSE,
             rewind: Value::FALSE,
         }
@@ -269,8 +272,7 @@ impl Machine {
                     Some(entry) => {
                         let count = usize::from(count);
                         let from = self.stack.len() - count;
-                        self.stack.copy_within(from.., base);
-                        self.stack.truncate(base + count);
+                        move_down(&mut self.stack, from, base, count);
                         closure = callee;
                         pc = entry as usize;
                     }
@@ -417,27 +419,24 @@ impl Machine {
                     let count = usize::from(count);
                     let from = self.stack.len() - count;
                     let to = base + usize::from(slot);
-                    if count == 1 {
-                        self.stack[to] = self.stack[from];
-                    } else {
-                        self.stack.copy_within(from.., to);
-                    }
-                    self.stack.truncate(to + count);
+                    move_down(&mut self.stack, from, to, count);
                     pc = target as usize;
                 }
                 Op::MakeClosure(index) => {
                     let template = &self.program.templates[index as usize];
                     let heap = &self.world.heap;
                     let stack = &self.stack;
-                    let values: Box<[Value]> = template
-                        .captures
-                        .iter()
-                        .map(|capture| match *capture {
-                            Capture::Slot(slot) => stack[base + slot as usize],
-                            Capture::Captured(index) => captured(heap, closure, index),
-                            Capture::Itself => closure,
-                        })
-                        .collect();
+                    let value = |capture: Capture| match capture {
+                        Capture::Slot(slot) => stack[base + slot as usize],
+                        Capture::Captured(index) => captured(heap, closure, index),
+                        Capture::Itself => closure,
+                    };
+                    // One and two captures, the common cases, need no loop.
+                    let values: Box<[Value]> = match *template.captures {
+                        [one] => Box::new([value(one)]),
+                        [one, two] => Box::new([value(one), value(two)]),
+                        ref more => more.iter().map(|&capture| value(capture)).collect(),
+                    };
                     let (entry, arity) = (template.entry, template.arity);
                     acc = check!(self.world.heap.closure(entry, arity, values));
                 }
@@ -658,6 +657,20 @@ fn frame(pc: u32, base: usize, closure: Value) -> Frame {
         base: base as u32,
         closure,
     }
+}
+
+/// Moves the topmost values down to where a frame or loop keeps its variables.
+#[inline(always)]
+fn move_down(stack: &mut Vec<Value>, from: usize, to: usize, count: usize) {
+    if count <= 4 {
+        // A few values are moved faster one by one than by a call of the system's routine.
+        for index in 0..count {
+            stack[to + index] = stack[from + index];
+        }
+    } else {
+        stack.copy_within(from.., to);
+    }
+    stack.truncate(to + count);
 }
 
 /// Where the code of a closure starts that takes exactly so many arguments.

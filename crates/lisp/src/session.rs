@@ -78,6 +78,9 @@ impl Session {
         );
         self.machine.signal = self.standard("%signal");
         self.machine.rewind = self.standard("%rewind");
+        self.machine.library_end =
+            u32::try_from(self.machine.program.ops.len()).unwrap_or(u32::MAX);
+        self.machine.program.positions.clear();
         // What exists now is the language, not the program's.
         self.machine.collect();
         let heap = &mut self.machine.world.heap;

@@ -144,6 +144,12 @@ fn failures_say_what_and_where() {
             at(1, 1),
             "went wrong: x 5",
         ),
+        (
+            "(list (map car\n  '(1)))",
+            ErrorKind::Type,
+            at(1, 7),
+            "car: expected a pair",
+        ),
         ("(raise 'boom)", ErrorKind::Raised, at(1, 1), "raised boom"),
         (
             "(string-append \"a\" 'b)",
