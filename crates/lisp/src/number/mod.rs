@@ -173,13 +173,16 @@ impl World {
     pub(crate) fn charge_gcd(&mut self, left: u64, right: u64) -> Fallible<()> {
         let (longer, shorter) = (left.max(right), left.min(right));
         self.charge_bits(longer, shorter)?;
-        self.charge_bits(shorter, shorter.saturating_mul(32))
+        self.charge_bits(shorter, shorter.saturating_mul(128))
     }
 
     /// Charges the work of an operation on integers of so many bits.
     pub(crate) fn charge_bits(&mut self, left: u64, right: u64) -> Fallible<()> {
-        let words = (left / 64 + 1).saturating_mul(right / 64 + 1);
-        self.charge(usize::try_from(words / 16).unwrap_or(usize::MAX))
+        let (left, right) = (left / 64 + 1, right / 64 + 1);
+        // Passes over one long number cost more per word than products of two.
+        let words_per_step = if left.min(right) > 32 { 64 } else { 16 };
+        let steps = left.saturating_mul(right) / words_per_step;
+        self.charge(usize::try_from(steps).unwrap_or(usize::MAX))
     }
 }
 
