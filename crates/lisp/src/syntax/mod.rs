@@ -1,0 +1,83 @@
+//! From data to a tree of core forms.
+//!
+//! Owns scopes, macros and the meaning of every special form; knows nothing of code or execution.
+//! Recursion follows the nesting of forms and is bounded by `MAX_NESTING`.
+
+pub(crate) mod body;
+pub(crate) mod derived;
+pub(crate) mod expand;
+pub(crate) mod library;
+pub(crate) mod quasi;
+pub(crate) mod rules;
+pub(crate) mod scopes;
+
+use crate::error::Position;
+use crate::value::Value;
+
+/// How deep forms may nest.
+pub(crate) const MAX_NESTING: usize = 200;
+
+/// A local variable, unique within a top-level form.
+pub(crate) type Var = u32;
+
+/// What is known of a local variable.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Variable {
+    /// It is assigned, or may be seen before its definition: it lives in a cell.
+    pub(crate) in_cell: bool,
+    pub(crate) references: u32,
+}
+
+/// A core form.
+#[derive(Debug)]
+pub(crate) enum Node {
+    Const(Value),
+    Local(Var),
+    Global(u32, Option<Position>),
+    SetLocal(Var, Box<Node>),
+    SetGlobal(u32, Box<Node>, Option<Position>),
+    Define(u32, Box<Node>),
+    /// Tests in order with what follows each, and what follows when none holds.
+    Cond(Vec<(Node, Node)>, Box<Node>),
+    And(Vec<Node>),
+    Or(Vec<Node>),
+    Seq(Vec<Node>),
+    Lambda(Box<Lambda>),
+    CaseLambda(Vec<Lambda>),
+    Call(Box<Node>, Vec<Node>, Option<Position>),
+    /// Variables with their values, each evaluated before the next.
+    Let(Vec<(Var, Node)>, Box<Node>),
+    /// Definitions in order, which may refer to each other; no variable means only an effect.
+    Letrec(Vec<(Option<Var>, Node)>, Box<Node>),
+    /// A named `let`: the name, the procedure, the first arguments.
+    Loop(Var, Box<Lambda>, Vec<Node>),
+}
+
+/// A procedure.
+#[derive(Debug)]
+pub(crate) struct Lambda {
+    pub(crate) required: Vec<Var>,
+    pub(crate) rest: Option<Var>,
+    pub(crate) body: Node,
+}
+
+impl Node {
+    pub(crate) fn unspecified() -> Self {
+        Self::Const(Value::UNSPECIFIED)
+    }
+
+    pub(crate) fn sequence(mut nodes: Vec<Node>) -> Self {
+        match (nodes.len(), nodes.pop()) {
+            (1, Some(node)) => node,
+            (_, Some(last)) => {
+                nodes.push(last);
+                Self::Seq(nodes)
+            }
+            (_, None) => Self::unspecified(),
+        }
+    }
+
+    pub(crate) fn branch(test: Node, then: Node, otherwise: Node) -> Self {
+        Self::Cond(vec![(test, then)], Box::new(otherwise))
+    }
+}
