@@ -14,6 +14,8 @@ pub const DEFAULT_MAX_FRAME: usize = 16 * 1024 * 1024;
 const SMALLEST_READ: usize = 4 * 1024;
 /// A connection that fills its buffer reads up to this much at once.
 const LARGEST_READ: usize = 256 * 1024;
+/// A line from this length on is a long one.
+const LONG_LINE: usize = 64 * 1024;
 /// So many small reads in a row make a connection count as quiet again.
 const QUIET_AFTER: u32 = 32;
 
@@ -30,6 +32,8 @@ pub struct LineFramer {
     searched: usize,
     max_frame: usize,
     read_size: usize,
+    /// How long the last long line was: the next one may well be as long.
+    long_line: usize,
     /// How many reads in a row would have fitted the smallest buffer.
     small_reads: u32,
     /// The buffer has outgrown the needs of a quiet connection.
@@ -63,6 +67,7 @@ impl LineFramer {
             searched: 0,
             max_frame,
             read_size: SMALLEST_READ,
+            long_line: 0,
             small_reads: 0,
             grown: false,
         }
@@ -76,7 +81,10 @@ impl LineFramer {
             self.grown = false;
         }
         // A long line doubles the buffer, so that its bytes are moved a bounded number of times.
-        let wanted = self.read_size.max(self.buffer.len().min(self.max_frame));
+        let mut wanted = self.read_size.max(self.buffer.len().min(self.max_frame));
+        if self.buffer.len() >= LONG_LINE {
+            wanted = wanted.max(self.long_line.saturating_sub(self.buffer.len()));
+        }
         let spare = self.buffer.capacity() - self.buffer.len();
         if spare < self.read_size {
             self.buffer.reserve(wanted);
@@ -121,6 +129,9 @@ impl LineFramer {
                 };
             };
             let end = self.searched + found;
+            if end >= LONG_LINE {
+                self.long_line = end.min(self.max_frame);
+            }
             self.searched = 0;
             let mut line = self.buffer.split_to(end + 1);
             line.truncate(end);
