@@ -102,9 +102,6 @@ pub struct InFlight<W> {
     open: HashMap<u64, W, BuildHasherDefault<CounterHasher>>,
     tally: Tally,
     closed: bool,
-    /// The most calls open at once since there was none, and the time before that.
-    crowd: usize,
-    former_crowd: usize,
 }
 
 /// Hashes ids that this table counts out itself, so no peer can choose them to collide.
@@ -135,8 +132,6 @@ impl<W> Default for InFlight<W> {
             open: HashMap::default(),
             tally: Tally::default(),
             closed: false,
-            crowd: 0,
-            former_crowd: 0,
         }
     }
 }
@@ -154,12 +149,8 @@ impl<W> InFlight<W> {
             return Err(Closed);
         }
         self.tally.issued += 1;
-        if self.open.is_empty() {
-            self.former_crowd = std::mem::take(&mut self.crowd);
-        }
         let former = self.open.insert(id, waiter);
         debug_assert!(former.is_none(), "an id begins one call");
-        self.crowd = self.crowd.max(self.open.len());
         Ok(())
     }
 
@@ -201,12 +192,6 @@ impl<W> InFlight<W> {
     /// Whether `id` was issued once, be it open or ended.
     pub fn was_issued(&self, id: u64) -> bool {
         (1..=self.last_id).contains(&id)
-    }
-
-    /// Whether calls come alone: none is open beside the one that just began, and the last time
-    /// calls were open there was only one, too.
-    pub fn come_alone(&self) -> bool {
-        self.open.len() <= 1 && self.former_crowd <= 1
     }
 
     /// How many calls are open.
@@ -282,22 +267,6 @@ mod tests {
         let late = table.next_id();
         assert_eq!(table.begin(late, true), Err(Closed));
         assert!(balanced(&table));
-    }
-
-    #[test]
-    fn calls_that_came_together_are_expected_to_come_together_again() {
-        let mut table = InFlight::default();
-        let alone = begin(&mut table, ());
-        assert!(table.come_alone());
-        let second = begin(&mut table, ());
-        assert!(!table.come_alone());
-        table.end(alone, Ending::Result);
-        table.end(second, Ending::Result);
-        let next = begin(&mut table, ());
-        assert!(!table.come_alone(), "a second one may follow");
-        table.end(next, Ending::Result);
-        begin(&mut table, ());
-        assert!(table.come_alone(), "it did not");
     }
 
     #[test]

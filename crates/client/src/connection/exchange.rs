@@ -197,7 +197,7 @@ impl Link {
             progress,
         };
         calls.begin(id, waiter).map_err(|_| not_sent())?;
-        let urgency = if calls.come_alone() {
+        let urgency = if calls.len() == 1 {
             Urgency::Inline
         } else {
             Urgency::Batched
