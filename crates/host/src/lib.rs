@@ -6,4 +6,14 @@
 
 pub mod config;
 
+pub mod cache;
+pub mod catalog;
+mod error;
+pub mod events;
+pub mod questions;
+pub mod retry;
+pub mod snapshot;
+pub mod supervisor;
+
 pub use attache_client as client;
+pub use error::{Cause, Error, Failure, Refuser};

@@ -1,0 +1,2 @@
+mod kinds;
+pub use kinds::{ListKind, Listable};

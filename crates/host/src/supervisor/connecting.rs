@@ -1,0 +1,144 @@
+//! From a server's configuration to something one can connect to.
+//!
+//! Owns the translation and the verdict whether a failed start may be tried again. Knows nothing of
+//! states and pauses.
+
+use std::ffi::OsString;
+use std::sync::Arc;
+
+use attache_client::process::SpawnErrorKind;
+use attache_client::{CloseReason, ConnectError, Error as ClientError, Server, Settings};
+
+use super::container::Container;
+use super::machine::Remedy;
+use crate::config::{ServerConfig, Transport};
+use crate::questions::Questions;
+
+/// Which variables a server gets beside those its configuration names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Surroundings {
+    /// A short list of harmless ones: the rule for configured servers (S12).
+    AllowList,
+    /// All of this process: for a command that a person has just typed.
+    Inherited,
+}
+
+/// A server as it is started, again and again.
+pub(crate) struct Target {
+    server: Result<Server, ClientError>,
+    pub(super) container: Option<Container>,
+}
+
+impl Target {
+    pub(crate) fn new(
+        config: &ServerConfig,
+        surroundings: Surroundings,
+        questions: &Arc<dyn Questions>,
+    ) -> Self {
+        match &config.transport {
+            Transport::Stdio {
+                command,
+                args,
+                env,
+                cwd,
+            } => {
+                let variables = env
+                    .iter()
+                    .map(|(name, value)| (OsString::from(name), OsString::from(value.expose())));
+                let container = Container::recognise(command, args)
+                    .map(|container| container.environment(variables.clone()));
+                let args = container.as_ref().map_or(args.as_slice(), Container::args);
+                let mut server = Server::stdio(command, args).settings(settings(config));
+                if surroundings == Surroundings::Inherited {
+                    server = server.inherit_environment();
+                }
+                for (name, value) in variables {
+                    server = server.env(name, value);
+                }
+                if let Some(folder) = cwd {
+                    server = server.current_dir(folder);
+                }
+                Self {
+                    server: Ok(with_questions(server, config, questions)),
+                    container,
+                }
+            }
+            Transport::Http { url, .. } => Self {
+                server: Err(ClientError::Unsupported {
+                    method: "connect".to_owned(),
+                    reason: format!("servers behind a URL cannot be reached yet: {url}"),
+                }),
+                container: None,
+            },
+        }
+    }
+
+    /// The server to connect to, or why there is none.
+    pub(super) fn server(&self) -> Result<Server, ClientError> {
+        self.server.clone()
+    }
+}
+
+fn settings(config: &ServerConfig) -> Settings {
+    Settings {
+        era: config.era,
+        protocol: config.protocol,
+        timeouts: config.timeouts,
+        quirks: config.quirks.clone(),
+        ..Settings::default()
+    }
+}
+
+/// Declares what the face can answer, and nothing else.
+fn with_questions(
+    mut server: Server,
+    config: &ServerConfig,
+    questions: &Arc<dyn Questions>,
+) -> Server {
+    if let Some(modes) = questions.elicitation() {
+        let (questions, name) = (questions.clone(), config.name.clone());
+        server = server.on_elicitation(modes, move |question| {
+            questions.elicit(name.clone(), question)
+        });
+    }
+    if let Some(tools) = questions.sampling() {
+        let (questions, name) = (questions.clone(), config.name.clone());
+        server = server.on_sampling(tools, move |request| {
+            questions.sample(name.clone(), request)
+        });
+    }
+    if let Some(roots) = questions.roots(&config.name) {
+        server = server.roots(roots);
+    }
+    server
+}
+
+/// Whether another start may succeed where this one failed.
+pub(super) fn remedy(error: &ClientError) -> Remedy {
+    match error {
+        ClientError::Spawn(error) => match error.kind() {
+            SpawnErrorKind::NotFound
+            | SpawnErrorKind::NotExecutable
+            | SpawnErrorKind::InterpreterMissing
+            | SpawnErrorKind::BadWorkingDirectory
+            | SpawnErrorKind::TooLarge
+            | SpawnErrorKind::Unrepresentable => Remedy::NeedsAPerson,
+            _ => Remedy::TryAgain,
+        },
+        ClientError::Connect(
+            ConnectError::NoCommonRevision { .. } | ConnectError::StreamsUsedUp,
+        )
+        | ClientError::Unsupported { .. }
+        | ClientError::Input(_) => Remedy::NeedsAPerson,
+        _ => Remedy::TryAgain,
+    }
+}
+
+/// The last words of the server that an error carries.
+pub(super) fn last_words(error: &ClientError) -> &[String] {
+    match error {
+        ClientError::Connect(ConnectError::TimedOut { stderr, .. })
+        | ClientError::Connect(ConnectError::Lost(CloseReason::Exited { stderr, .. })) => stderr,
+        _ => &[],
+    }
+}
