@@ -257,13 +257,16 @@ impl Cache {
 
     /// The answer under `key`: remembered if it is fresh, otherwise fetched, once for all who want
     /// it now. When fetching fails, what is remembered is given, marked as stale.
-    pub(crate) async fn get(
+    pub(crate) async fn get<F>(
         &self,
         key: Key,
         rules: &CacheRules,
         epochs: &Epochs,
-        fetch: impl AsyncFnOnce() -> Result<Fetched, Error>,
-    ) -> Result<Found, Error> {
+        fetch: impl FnOnce() -> F + Send,
+    ) -> Result<Found, Error>
+    where
+        F: Future<Output = Result<Fetched, Error>> + Send,
+    {
         if rules.usage == CacheUse::Off {
             count(&self.counters.misses);
             let Fetched { value, lifetimes } = fetch().await?;

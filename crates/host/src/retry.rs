@@ -18,6 +18,8 @@ pub const CALL_ATTEMPTS: u32 = 3;
 /// What repeating a request would mean.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Repeatable {
+    /// It is made once, whatever happens.
+    Never,
     /// It changes nothing, or changing it twice is changing it once: it may be repeated even if it
     /// may have arrived.
     Harmless,
@@ -29,6 +31,7 @@ impl Repeatable {
     /// How often such a request is made at the most.
     pub fn attempts(self) -> u32 {
         match self {
+            Self::Never => 1,
             Self::Harmless => HARMLESS_ATTEMPTS,
             Self::OnlyUnsent => CALL_ATTEMPTS,
         }
@@ -38,7 +41,7 @@ impl Repeatable {
     /// there was. An answer of the server, whatever it says, is an answer.
     pub fn allows_repeat_after(self, error: &ClientError) -> bool {
         match error {
-            ClientError::NotSent { .. } => true,
+            ClientError::NotSent { .. } => self != Self::Never,
             ClientError::OutcomeUnknown { .. } => self == Self::Harmless,
             _ => false,
         }
@@ -184,6 +187,7 @@ mod tests {
             assert_eq!(allowed, harmless, "{error}");
             let allowed = Repeatable::OnlyUnsent.allows_repeat_after(&error);
             assert_eq!(allowed, only_unsent, "{error}");
+            assert!(!Repeatable::Never.allows_repeat_after(&error));
         }
     }
 }
