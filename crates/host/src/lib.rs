@@ -4,6 +4,13 @@
 //! of many servers. It knows nothing of how anything is drawn; it neither prints nor exits, and it
 //! reads the user's environment and files only where its caller points.
 
+mod digest;
+mod nearest;
+mod state_file;
+
 pub mod config;
+pub mod names;
+pub mod policy;
 
 pub use attache_client as client;
+pub use nearest::nearest;
