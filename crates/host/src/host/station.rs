@@ -22,7 +22,9 @@ use crate::events::{EventKind, RequestEnd};
 use crate::manifest::{Manifest, Remembered};
 use crate::retry::{Backoff, Random, Repeatable};
 use crate::snapshot::{FailureSnapshot, Offers, RequestCounts, ServerSnapshot, ServerState};
-use crate::supervisor::{Connection, Patience, ServerMaker, Supervised, Surroundings, Target};
+use crate::supervisor::{
+    Connection, Patience, ProcessEnvironment, ServerMaker, Supervised, Target,
+};
 
 /// The bounds of the pauses between attempts of one request.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
@@ -72,9 +74,11 @@ impl Station {
                 let questions = &shared.questions;
                 let target = match &provenance {
                     Provenance::Configured => {
-                        Target::new(&config, Surroundings::AllowList, questions)
+                        Target::new(&config, ProcessEnvironment::AllowList, questions)
                     }
-                    Provenance::Typed => Target::new(&config, Surroundings::Inherited, questions),
+                    Provenance::Typed => {
+                        Target::new(&config, ProcessEnvironment::Inherited, questions)
+                    }
                     Provenance::Made(maker) => Target::made_by(maker.clone(), &config, questions),
                 };
                 let (shared, epochs) = (shared.clone(), epochs.clone());

@@ -15,7 +15,7 @@ use attache_client::{Client, ConnectError, Error as ClientError};
 use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 
-pub use connecting::Surroundings;
+pub use connecting::ProcessEnvironment;
 pub(crate) use connecting::{ServerMaker, Target};
 pub(crate) use driver::Witness;
 
