@@ -13,6 +13,7 @@ use attache_client::{CloseReason, ConnectError, Error as ClientError, Server};
 use super::container::Container;
 use super::machine::Remedy;
 use crate::config::{ServerConfig, Transport};
+use crate::error::Cause;
 use crate::questions::Questions;
 
 /// Which variables a server gets beside those its configuration names.
@@ -180,4 +181,21 @@ pub(super) fn last_words(error: &ClientError) -> &[String] {
         | ClientError::Connect(ConnectError::Lost(CloseReason::Exited { stderr, .. })) => stderr,
         _ => &[],
     }
+}
+
+/// The same with every line of stderr in it cleaned, since errors quote the last one.
+pub(super) fn without_secrets(mut cause: Cause, clean: impl Fn(&String) -> String) -> Cause {
+    let lines = match &mut cause {
+        Cause::Start(ClientError::Connect(ConnectError::TimedOut { stderr, .. }))
+        | Cause::Start(ClientError::Connect(ConnectError::Lost(CloseReason::Exited {
+            stderr,
+            ..
+        })))
+        | Cause::Lost(CloseReason::Exited { stderr, .. }) => stderr,
+        _ => return cause,
+    };
+    for line in lines {
+        *line = clean(line);
+    }
+    cause
 }

@@ -12,5 +12,6 @@ mod isolation;
 mod life;
 mod lists;
 mod observed;
+mod questions;
 mod support;
 mod watches;
