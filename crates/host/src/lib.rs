@@ -11,6 +11,8 @@ mod state_file;
 pub mod config;
 pub mod names;
 pub mod policy;
+pub mod redact;
+pub mod trust;
 
 pub use attache_client as client;
 pub use nearest::nearest;
