@@ -14,7 +14,7 @@ use attache_protocol::{
 use serde::Serialize;
 
 use crate::client::Client;
-use crate::connection::{Failure, ProgressWish, TimeLeft};
+use crate::connection::{Failure, Patience, ProgressWish, TimeLeft};
 use crate::error::{Error, ServerError};
 use crate::meaning::meaning_of;
 
@@ -211,11 +211,15 @@ impl Client {
                 self.explain(Failure::TimedOut(time.spent(self.link())), method, params)
             })?;
         }
-        let answer = match self.link().begin(method, params, &request_meta, wish) {
+        let patience = Patience::While(*time);
+        let begun = self
+            .link()
+            .begin(method, params, &request_meta, wish, patience);
+        let answer = match begun {
             Ok(mut exchange) => {
                 let on_progress = &mut options.on_progress;
                 exchange
-                    .finish(time, |note| {
+                    .finish(|note| {
                         if let Some(listener) = on_progress {
                             listener(note);
                         }

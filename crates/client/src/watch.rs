@@ -11,7 +11,7 @@ use attache_protocol::{
 use tokio::sync::{OnceCell, watch};
 
 use crate::client::Client;
-use crate::connection::{Exchange, Failure, ProgressWish};
+use crate::connection::{Exchange, Failure, Patience, ProgressWish};
 use crate::error::Error;
 use crate::events::{Event, Events};
 use crate::request::Request;
@@ -156,7 +156,13 @@ impl Client {
         let explain = |failure| self.explain(failure, Listen::NAME, &params);
         let mut exchange = self
             .link()
-            .begin(Listen::NAME, &params, &request_meta, ProgressWish::None)
+            .begin(
+                Listen::NAME,
+                &params,
+                &request_meta,
+                ProgressWish::None,
+                Patience::Endless,
+            )
             .map_err(explain)?;
         let patience = self.link().timeouts.request;
         let acknowledged = acknowledgement(&mut events, exchange.id());

@@ -54,10 +54,28 @@ pub fn request<P: Serialize + ?Sized>(
     empty: EmptyParams,
 ) -> Result<Vec<u8>, serde_json::Error> {
     let mut line = Vec::with_capacity(256);
-    line.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
-    serde_json::to_writer(&mut line, &id)?;
-    write_method(&mut line, method, params, meta, empty)?;
-    Ok(end_line(line))
+    append_request(&mut line, id, method, params, meta, empty)?;
+    Ok(line)
+}
+
+/// Appends a request as one line to what waits to be written; nothing if it cannot be written.
+pub fn append_request<P: Serialize + ?Sized>(
+    lines: &mut Vec<u8>,
+    id: u64,
+    method: &str,
+    params: &P,
+    meta: &[&MetaFields],
+    empty: EmptyParams,
+) -> Result<(), serde_json::Error> {
+    let start = lines.len();
+    lines.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
+    let written = serde_json::to_writer(&mut *lines, &id)
+        .and_then(|()| write_method(lines, method, params, meta, empty));
+    match written {
+        Ok(()) => end_line(lines, start),
+        Err(_) => lines.truncate(start),
+    }
+    written
 }
 
 /// A notification as one line.
@@ -69,7 +87,8 @@ pub fn notification<P: Serialize + ?Sized>(
     let mut line = Vec::with_capacity(128);
     line.extend_from_slice(b"{\"jsonrpc\":\"2.0\"");
     write_method(&mut line, method, params, meta, EmptyParams::Omit)?;
-    Ok(end_line(line))
+    end_line(&mut line, 0);
+    Ok(line)
 }
 
 /// A successful answer as one line.
@@ -98,7 +117,8 @@ fn response<T: Serialize + ?Sized>(
     line.extend_from_slice(b"\":");
     serde_json::to_writer(&mut line, value)?;
     line.push(b'}');
-    Ok(end_line(line))
+    end_line(&mut line, 0);
+    Ok(line)
 }
 
 fn write_method<P: Serialize + ?Sized>(
@@ -147,16 +167,15 @@ fn append_meta(line: &mut Vec<u8>, start: usize, meta: &[&MetaFields]) {
     line.extend_from_slice(b"}}");
 }
 
-/// Ends the line. Raw JSON from outside may be spread over several lines; in JSON a raw line break
-/// can only be white space, so a blank says the same (X-STDIO-01).
-fn end_line(mut line: Vec<u8>) -> Vec<u8> {
-    let mut at = 0;
+/// Ends the line that begins at `start`. Raw JSON from outside may be spread over several lines; in
+/// JSON a raw line break can only be white space, so a blank says the same (X-STDIO-01).
+fn end_line(line: &mut Vec<u8>, start: usize) {
+    let mut at = start;
     while let Some(found) = memchr::memchr2(b'\n', b'\r', &line[at..]) {
         at += found;
         line[at] = b' ';
     }
     line.push(b'\n');
-    line
 }
 
 #[cfg(test)]
