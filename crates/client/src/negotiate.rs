@@ -5,7 +5,7 @@
 use std::future::Future;
 use std::sync::Arc;
 
-use attache_protocol::frame::MetaFields;
+use attache_protocol::frame::{MetaFields, Params};
 use attache_protocol::{
     ClientCapabilities, Discover, DiscoverResult, Era, ErrorObject, Implementation, Initialize,
     InitializeParams, InitializeResult, Initialized, Json, Method, NoParams, Payload, Revision,
@@ -329,7 +329,7 @@ impl Negotiation<'_> {
         request_meta: &MetaFields,
         patience: Patience,
     ) -> Result<Exchange, ConnectError> {
-        let params = Json::from_serialize(params).map_err(own_fault)?;
+        let params = Params::write(params).map_err(own_fault)?;
         self.link
             .begin(method, &params, request_meta, ProgressWish::None, patience)
             .map_err(|failure| match judge(Err(failure)) {

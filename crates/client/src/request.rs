@@ -6,9 +6,9 @@ use std::marker::PhantomData;
 use std::pin::Pin;
 use std::time::Duration;
 
-use attache_protocol::frame::MetaFields;
+use attache_protocol::frame::{MetaFields, Params};
 use attache_protocol::{
-    CallTool, ErrorObject, Extra, GetPrompt, Json, Method, Payload, ProgressParams, ReadResource,
+    CallTool, ErrorObject, Extra, GetPrompt, Method, Payload, ProgressParams, ReadResource,
     shortened,
 };
 use serde::Serialize;
@@ -38,7 +38,7 @@ type ProgressListener = Box<dyn FnMut(ProgressParams) + Send>;
 #[must_use = "a request is sent when it is awaited"]
 pub struct Request<M> {
     client: Client,
-    params: Result<Json, Box<Error>>,
+    params: Result<Params, Box<Error>>,
     options: Options,
     method: PhantomData<fn() -> M>,
 }
@@ -57,7 +57,7 @@ pub(crate) struct Options {
 
 impl Options {
     /// Moves `_meta` that the caller wrote into the params to where all metadata is joined.
-    pub(crate) fn take_meta(&mut self, method: &str, params: Json) -> Result<Json, Error> {
+    pub(crate) fn take_meta(&mut self, method: &str, params: Params) -> Result<Params, Error> {
         let unreadable = |error: serde_json::Error| Error::Input(format!("{method}: {error}"));
         if !params.as_str().contains("\"_meta\"") {
             return Ok(params);
@@ -69,7 +69,7 @@ impl Options {
         for (key, value) in own.decode::<Extra>().map_err(unreadable)?.iter() {
             self.meta.add(key, value).map_err(unreadable)?;
         }
-        Json::from_serialize(&members).map_err(unreadable)
+        Params::write(&members).map_err(unreadable)
     }
 }
 
@@ -162,8 +162,11 @@ impl<M: Method> fmt::Debug for Request<M> {
     }
 }
 
-pub(crate) fn write_params<P: Serialize + ?Sized>(method: &str, params: &P) -> Result<Json, Error> {
-    Json::from_serialize(params).map_err(|error| Error::Input(format!("{method}: {error}")))
+pub(crate) fn write_params<P: Serialize + ?Sized>(
+    method: &str,
+    params: &P,
+) -> Result<Params, Error> {
+    Params::write(params).map_err(|error| Error::Input(format!("{method}: {error}")))
 }
 
 /// Sends a request of any name and follows it to its end, rounds and tasks included.
@@ -172,7 +175,7 @@ pub(crate) fn write_params<P: Serialize + ?Sized>(method: &str, params: &P) -> R
 pub(crate) async fn perform(
     client: &Client,
     method: &str,
-    params: &Json,
+    params: &Params,
     options: &mut Options,
 ) -> Result<Payload, Error> {
     let Some(cancel) = options.cancel.take() else {
@@ -195,7 +198,7 @@ impl Client {
     pub(crate) async fn exchange(
         &self,
         method: &str,
-        params: &Json,
+        params: &Params,
         options: &mut Options,
         time: &mut TimeLeft,
     ) -> Result<Payload, Error> {
@@ -252,7 +255,7 @@ impl Client {
     }
 
     /// Puts a failure into context.
-    pub(crate) fn explain(&self, failure: Failure, method: &str, params: &Json) -> Error {
+    pub(crate) fn explain(&self, failure: Failure, method: &str, params: &Params) -> Error {
         let method = method.to_owned();
         match failure {
             Failure::Server(error) => self.explain_error(method, error, params),
@@ -264,7 +267,7 @@ impl Client {
         }
     }
 
-    fn explain_error(&self, method: String, error: ErrorObject, params: &Json) -> Error {
+    fn explain_error(&self, method: String, error: ErrorObject, params: &Params) -> Error {
         let link = self.link();
         let aliases = &link.quirks.error_aliases;
         let meaning = meaning_of(&error, &method, params, link.revision(), aliases);

@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use attache_protocol::frame::MetaFields;
+use attache_protocol::frame::{MetaFields, Params};
 use attache_protocol::{
-    Entries, Era, Json, Listen, ListenParams, Method as _, Paged, Subscribe, SubscribeParams,
+    Entries, Era, Listen, ListenParams, Method as _, Paged, Subscribe, SubscribeParams,
     SubscriptionFilter, Unsubscribe,
 };
 use tokio::sync::{OnceCell, watch};
@@ -149,7 +149,7 @@ impl Client {
     }
 
     async fn listen(&self, wanted: SubscriptionFilter) -> Result<Watch, Error> {
-        let params = Json::from_serialize(&ListenParams::new(wanted))
+        let params = Params::write(&ListenParams::new(wanted))
             .map_err(|error| Error::Input(error.to_string()))?;
         let mut events = self.events();
         let request_meta = self.request_meta(&Default::default());

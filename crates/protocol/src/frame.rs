@@ -4,9 +4,38 @@
 //! protocol plumbing.
 
 use serde::Serialize;
+use serde::de::DeserializeOwned;
 use serde::ser::Error as _;
 
-use crate::{ErrorObject, RequestId};
+use crate::json::decode_text;
+use crate::{ErrorObject, Json, RequestId};
+
+/// The params of a request, written as JSON and ready to be copied into its frame.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Params(String);
+
+impl From<Json> for Params {
+    fn from(params: Json) -> Self {
+        Self(params.as_str().to_owned())
+    }
+}
+
+impl Params {
+    /// Writes params of any type.
+    pub fn write<P: Serialize + ?Sized>(params: &P) -> Result<Self, serde_json::Error> {
+        serde_json::to_string(params).map(Self)
+    }
+
+    /// The JSON text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Decodes the params as `T`.
+    pub fn decode<T: DeserializeOwned>(&self) -> Result<T, serde_json::Error> {
+        decode_text(&self.0)
+    }
+}
 
 /// What to do with params that turn out to be an empty object.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -54,16 +83,16 @@ pub fn request<P: Serialize + ?Sized>(
     empty: EmptyParams,
 ) -> Result<Vec<u8>, serde_json::Error> {
     let mut line = Vec::with_capacity(256);
-    append_request(&mut line, id, method, params, meta, empty)?;
+    append_request(&mut line, id, method, &Params::write(params)?, meta, empty)?;
     Ok(line)
 }
 
 /// Appends a request as one line to what waits to be written; nothing if it cannot be written.
-pub fn append_request<P: Serialize + ?Sized>(
+pub fn append_request(
     lines: &mut Vec<u8>,
     id: u64,
     method: &str,
-    params: &P,
+    params: &Params,
     meta: &[&MetaFields],
     empty: EmptyParams,
 ) -> Result<(), serde_json::Error> {
@@ -86,7 +115,8 @@ pub fn notification<P: Serialize + ?Sized>(
 ) -> Result<Vec<u8>, serde_json::Error> {
     let mut line = Vec::with_capacity(128);
     line.extend_from_slice(b"{\"jsonrpc\":\"2.0\"");
-    write_method(&mut line, method, params, meta, EmptyParams::Omit)?;
+    let params = Params::write(params)?;
+    write_method(&mut line, method, &params, meta, EmptyParams::Omit)?;
     end_line(&mut line, 0);
     Ok(line)
 }
@@ -121,10 +151,10 @@ fn response<T: Serialize + ?Sized>(
     Ok(line)
 }
 
-fn write_method<P: Serialize + ?Sized>(
+fn write_method(
     line: &mut Vec<u8>,
     method: &str,
-    params: &P,
+    params: &Params,
     meta: &[&MetaFields],
     empty: EmptyParams,
 ) -> Result<(), serde_json::Error> {
@@ -133,14 +163,14 @@ fn write_method<P: Serialize + ?Sized>(
     let before_params = line.len();
     line.extend_from_slice(b",\"params\":");
     let start = line.len();
-    serde_json::to_writer(&mut *line, params)?;
-    if &line[start..] == b"null" {
-        line.truncate(start);
-        line.extend_from_slice(b"{}");
-    }
-    if line.get(start) != Some(&b'{') {
+    let text = match params.as_str() {
+        "null" => "{}",
+        text => text,
+    };
+    if !text.starts_with('{') {
         return Err(serde_json::Error::custom("params must be a JSON object"));
     }
+    line.extend_from_slice(text.as_bytes());
     if meta.iter().any(|part| !part.is_empty()) {
         append_meta(line, start, meta);
     } else if empty == EmptyParams::Omit && line[start + 1..].trim_ascii() == b"}" {
@@ -183,7 +213,6 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::Json;
 
     fn meta(fields: &[(&str, u64)]) -> MetaFields {
         let mut meta = MetaFields::default();

@@ -154,7 +154,7 @@ impl fmt::Debug for Payload {
     }
 }
 
-fn decode_text<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, serde_json::Error> {
+pub(crate) fn decode_text<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, serde_json::Error> {
     if depth_exceeds(text.as_bytes(), MAX_DEPTH) {
         return Err(serde_json::Error::custom(format_args!(
             "nested deeper than {MAX_DEPTH} levels"

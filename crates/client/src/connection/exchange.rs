@@ -6,10 +6,8 @@
 use std::fmt;
 use std::sync::Arc;
 
-use attache_protocol::frame::{self, MetaFields};
-use attache_protocol::{
-    Ending, Initialize, Json, Listen, Method as _, Payload, ProgressParams, meta,
-};
+use attache_protocol::frame::{self, MetaFields, Params};
+use attache_protocol::{Ending, Initialize, Listen, Method as _, Payload, ProgressParams, meta};
 use serde::Serialize;
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
@@ -45,7 +43,7 @@ impl Link {
     pub(crate) fn begin(
         self: &Arc<Self>,
         method: &str,
-        params: &Json,
+        params: &Params,
         extra_meta: &MetaFields,
         wish: ProgressWish,
         patience: Patience,
@@ -103,7 +101,7 @@ impl Link {
         lines: &mut Vec<u8>,
         id: u64,
         method: &str,
-        params: &Json,
+        params: &Params,
         extra_meta: &MetaFields,
         wish: ProgressWish,
     ) -> Result<(), serde_json::Error> {
@@ -125,8 +123,7 @@ impl Link {
         params: &impl Serialize,
         extra_meta: &MetaFields,
     ) {
-        let (Ok(runtime), Ok(params)) = (Handle::try_current(), Json::from_serialize(params))
-        else {
+        let (Ok(runtime), Ok(params)) = (Handle::try_current(), Params::write(params)) else {
             return;
         };
         let whole = self.timeouts.request;
