@@ -144,21 +144,31 @@ impl Exchange {
     /// Waits for the answer and passes on the progress that comes before it.
     pub(crate) async fn finish(
         &mut self,
+        on_progress: impl FnMut(ProgressParams),
+    ) -> Result<Payload, Failure> {
+        match self.progress.clone() {
+            // Few calls ask for progress; the others do without its future.
+            Some(queue) => Box::pin(self.answered_with_progress(&queue, on_progress)).await,
+            None => self.answered().await,
+        }
+    }
+
+    async fn answered_with_progress(
+        &mut self,
+        queue: &ProgressQueue,
         mut on_progress: impl FnMut(ProgressParams),
     ) -> Result<Payload, Failure> {
-        while let Some(queue) = self.progress.as_deref() {
+        loop {
             tokio::select! {
                 biased;
-                answer = &mut self.answer => {
-                    self.open = false;
+                answer = self.answered() => {
                     // What came before the answer is delivered before it (fault 48).
                     queue.take().into_iter().for_each(on_progress);
-                    return received(answer);
+                    return answer;
                 }
                 () = queue.arrived() => queue.take().into_iter().for_each(&mut on_progress),
             }
         }
-        self.answered().await
     }
 
     /// Waits for the answer.
