@@ -17,6 +17,7 @@ use crate::client::Client;
 use crate::connection::{Failure, Patience, ProgressWish, TimeLeft};
 use crate::error::{Error, ServerError};
 use crate::meaning::meaning_of;
+use crate::sending::{Sending, SendingRaw};
 
 /// What receives the progress of a request.
 type ProgressListener = Box<dyn FnMut(ProgressParams) + Send>;
@@ -56,6 +57,16 @@ pub(crate) struct Options {
 }
 
 impl Options {
+    /// Whether there is more to do than to send the request and to wait for its answer.
+    pub(crate) fn wants_more_than_an_answer(&self) -> bool {
+        self.on_progress.is_some() || self.cancel.is_some()
+    }
+
+    /// The metadata of the request, with what the connection adds to every request.
+    pub(crate) fn meta_for(&self, client: &Client) -> MetaFields {
+        client.request_meta(&self.meta)
+    }
+
     /// Moves `_meta` that the caller wrote into the params to where all metadata is joined.
     pub(crate) fn take_meta(&mut self, method: &str, params: Params) -> Result<Params, Error> {
         let unreadable = |error: serde_json::Error| Error::Input(format!("{method}: {error}"));
@@ -127,32 +138,17 @@ impl<M: Method> Request<M> {
     }
 
     /// Sends the request and gives its result as the server sent it.
-    #[expect(
-        clippy::manual_async_fn,
-        reason = "an async block uses what it captures in place, a function would keep it twice"
-    )]
-    pub fn raw(mut self) -> impl Future<Output = Result<Payload, Error>> + Send {
-        async move {
-            match &self.params {
-                Ok(params) => perform(&self.client, M::NAME, params, &mut self.options).await,
-                Err(error) => Err(Error::clone(error)),
-            }
-        }
+    pub fn raw(self) -> SendingRaw {
+        SendingRaw::new(self.client, M::NAME, self.params, self.options)
     }
 }
 
-impl<M> IntoFuture for Request<M>
-where
-    M: Method + 'static,
-    M::Result: 'static,
-{
+impl<M: Method> IntoFuture for Request<M> {
     type Output = Result<M::Result, Error>;
-    type IntoFuture = Pin<Box<dyn Future<Output = Self::Output> + Send>>;
+    type IntoFuture = Sending<M>;
 
     fn into_future(self) -> Self::IntoFuture {
-        let client = self.client.clone();
-        let raw = self.raw();
-        Box::pin(async move { client.decode::<M>(&raw.await?) })
+        Sending::new(self.raw())
     }
 }
 
@@ -206,7 +202,7 @@ impl Client {
             Some(_) => ProgressWish::Notes,
             None => ProgressWish::None,
         };
-        let request_meta = self.request_meta(&options.meta);
+        let request_meta = options.meta_for(self);
         if !self.link().has_room() {
             // Waiting for room to write counts as waiting for the answer.
             let room = tokio::time::timeout_at(time.end(), self.link().room());

@@ -40,7 +40,7 @@ impl Client {
         }
     }
 
-    async fn further_rounds(
+    pub(crate) async fn further_rounds(
         &self,
         method: &str,
         params: &Params,
@@ -117,7 +117,7 @@ impl Client {
         })
     }
 
-    fn sort(&self, method: &str, answer: Result<Payload, Error>) -> Result<Step, Error> {
+    pub(crate) fn sort(&self, method: &str, answer: Result<Payload, Error>) -> Result<Step, Error> {
         match answer {
             Ok(payload) => self.sort_result(method, payload),
             Err(Error::Server(error)) if error.meaning == Meaning::UrlElicitationRequired => {
@@ -214,7 +214,7 @@ pub(crate) enum Settled {
 }
 
 /// What a server's answer asks for next.
-enum Step {
+pub(crate) enum Step {
     /// Nothing: it is the answer.
     Answer(Payload),
     /// Answers to questions.

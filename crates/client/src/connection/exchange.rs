@@ -4,7 +4,10 @@
 //! the server is told, off the caller's path (invariant 5).
 
 use std::fmt;
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll, ready};
 
 use attache_protocol::frame::{self, MetaFields, Params};
 use attache_protocol::{Ending, Initialize, Listen, Method as _, Payload, ProgressParams, meta};
@@ -176,9 +179,16 @@ impl Exchange {
         if !self.open {
             return Err(Failure::Protocol("the answer was taken before".to_owned()));
         }
-        let answer = (&mut self.answer).await;
+        poll_fn(|context| self.poll_answered(context)).await
+    }
+
+    /// Polls for the answer, which comes once.
+    pub(crate) fn poll_answered(&mut self, context: &mut Context<'_>) -> Poll<Answer> {
+        let answer = ready!(Pin::new(&mut self.answer).poll(context));
         self.open = false;
-        received(answer)
+        // Every call that leaves the table is answered, so a lost channel means the table is gone.
+        let lost = || Err(Failure::OutcomeUnknown(CloseReason::ClosedHere));
+        Poll::Ready(answer.unwrap_or_else(|_| lost()))
     }
 }
 
@@ -199,9 +209,4 @@ impl Drop for Exchange {
             self.link.give_up(self.id, Ending::Cancelled, reason);
         }
     }
-}
-
-/// Every call that leaves the table is answered, so a lost channel means the table is gone.
-fn received(answer: Result<Answer, oneshot::error::RecvError>) -> Answer {
-    answer.unwrap_or(Err(Failure::OutcomeUnknown(CloseReason::ClosedHere)))
 }

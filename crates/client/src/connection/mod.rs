@@ -96,7 +96,7 @@ enum CallKind {
 }
 
 /// How a call ended, for the one who waits for it.
-type Answer = Result<Payload, Failure>;
+pub(crate) type Answer = Result<Payload, Failure>;
 
 /// How a call failed, before anybody has put it into context.
 #[derive(Debug)]
