@@ -10,7 +10,7 @@ use attache_protocol::{
     GetPromptParams, Implementation, Json, ListPrompts, ListResources, ListTemplates, ListTools,
     LogLevel, LspExit, LspShutdown, Method, NoParams, PageParams, Paged, Payload, Ping, Prompt,
     ReadResource, ReadResourceParams, Rejected, Resource, ResourceTemplate, Revision, Root,
-    RootsChanged, ServerCapabilities, SetLevel, SetLevelParams, Tool, meta,
+    RootsChanged, ServerCapabilities, SetLevel, SetLevelParams, Tool, ToolPage, meta,
 };
 use serde::Serialize;
 
@@ -89,7 +89,15 @@ impl Client {
 
     /// All tools, over all pages.
     pub async fn list_tools(&self) -> Result<Entries<Tool>, Error> {
-        let mut tools = self.list::<ListTools>().await?;
+        self.list_tools_noting(|_| ()).await
+    }
+
+    /// All tools, over all pages, each of which is shown to `note`.
+    pub async fn list_tools_noting(
+        &self,
+        note: impl FnMut(&ToolPage) + Send,
+    ) -> Result<Entries<Tool>, Error> {
+        let mut tools = self.list_noting::<ListTools>(note).await?;
         if self.inner.settings.quirks.missing_input_schema == MissingInputSchema::Reject {
             reject_without_schema(&mut tools);
         }
@@ -117,11 +125,26 @@ impl Client {
         M: Paged + 'static,
         M::Result: 'static,
     {
+        self.list_noting::<M>(|_| ()).await
+    }
+
+    /// All entries of any list, like [`list`](Self::list). Each page is shown to `note` before it
+    /// is taken apart, for what it says besides its entries, such as how long it is fresh.
+    pub async fn list_noting<M>(
+        &self,
+        mut note: impl FnMut(&M::Result) + Send,
+    ) -> Result<Entries<M::Item>, Error>
+    where
+        M: Paged + 'static,
+        M::Result: 'static,
+    {
         let mut entries = Entries::default();
         let mut cursor = None;
         let mut seen = BTreeSet::new();
         for _ in 0..self.link().limits.pages {
-            let (page, next) = M::into_page(self.page::<M>(cursor).await?);
+            let page = self.page::<M>(cursor).await?;
+            note(&page);
+            let (page, next) = M::into_page(page);
             entries.append(page);
             match next {
                 None => return Ok(entries),

@@ -1,0 +1,176 @@
+//! Measures promise 5: how much a faulty server adds to the 99th percentile of 49 healthy ones.
+//! `cargo run --release -p attache-host --example isolation`
+//!
+//! For each class of fault it makes the same calls of the healthy servers in turns, while a
+//! fiftieth server is called beside them: a healthy one in one turn, the faulty one in the next. It
+//! prints the median percentile of both kinds of turns and the median ratio of neighbouring turns,
+//! which a machine busy with something else disturbs least; the class `none` shows the noise.
+#![expect(clippy::print_stdout, reason = "it prints a table")]
+
+use std::cmp::Ordering;
+use std::error::Error;
+use std::time::{Duration, Instant};
+
+use attache_host::Host;
+use attache_host::client::process::guardian;
+use attache_host::config::{Config, Secret, ServerConfig, ServerName, Source, Transport};
+use attache_host::policy::Asker;
+use attache_testkit::chaos::{Action, Emit, Launch, Script, When};
+use serde_json::{Value, json};
+
+const HEALTHY: usize = 49;
+/// Turns of each kind, alternating, so that a busy machine hits both alike.
+const TURNS: usize = 20;
+/// Calls of one turn, over all healthy servers.
+const CALLS: usize = 1000;
+/// How often the fiftieth server is called: as by a program that keeps trying.
+const NEIGHBOUR_PAUSE: Duration = Duration::from_millis(20);
+
+type Outcome<T> = Result<T, Box<dyn Error>>;
+
+fn main() -> Outcome<()> {
+    guardian::enable();
+    tokio::runtime::Runtime::new()?.block_on(async {
+        println!(
+            "{:24} {:>10} {:>10} {:>7}",
+            "fault", "healthy", "faulty", "ratio"
+        );
+        for (class, script) in fault_classes() {
+            let (healthy, faulty, ratio) = measure(&script).await?;
+            println!("{class:24} {healthy:>10.1?} {faulty:>10.1?} {ratio:>7.2}");
+        }
+        Ok(())
+    })
+}
+
+fn script() -> Script {
+    Script::legacy("2025-11-25")
+}
+
+fn fault_classes() -> Vec<(&'static str, Script)> {
+    let notice = json!({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"});
+    let on_call = |actions: Vec<Action>| script().on(When::tool("echo"), actions);
+    let at_start = |action: Action| script().on(When::start(), [action]);
+    let stderr = Emit::line("x".repeat(999)).times(100).on_stderr();
+    vec![
+        ("none", script()),
+        ("crashes at start", at_start(Action::exit(1))),
+        ("never gets ready", at_start(Action::wait_gate("never"))),
+        ("never answers", on_call(vec![Action::never()])),
+        ("dies of a call", on_call(vec![Action::exit(1)])),
+        (
+            "floods notifications",
+            on_call(vec![
+                Emit::message(&notice).times(200).into(),
+                Action::usual(),
+            ]),
+        ),
+        (
+            "floods stderr",
+            on_call(vec![stderr.into(), Action::usual()]),
+        ),
+        (
+            "stops reading",
+            on_call(vec![Action::usual(), Action::stop_reading()]),
+        ),
+    ]
+}
+
+/// The percentiles beside a healthy server and beside the faulty one, and their ratio.
+async fn measure(faulty: &Script) -> Outcome<(Duration, Duration, f64)> {
+    let mut launches = Vec::new();
+    let mut config = Config::default();
+    for number in 0..HEALTHY {
+        add(
+            &mut config,
+            &format!("good{number}"),
+            &script(),
+            &mut launches,
+        )?;
+    }
+    add(&mut config, "fine", &script(), &mut launches)?;
+    add(&mut config, "bad", faulty, &mut launches)?;
+    let host = Host::builder(config).start();
+    for number in 0..HEALTHY {
+        host.ready(&format!("good{number}")).await?;
+    }
+    turn(&host, "fine").await?;
+    let mut pairs = Vec::new();
+    for number in 0..TURNS {
+        // Each kind comes first as often as the other.
+        pairs.push(if number % 2 == 0 {
+            let healthy = turn(&host, "fine").await?;
+            (healthy, turn(&host, "bad").await?)
+        } else {
+            let faulty = turn(&host, "bad").await?;
+            (turn(&host, "fine").await?, faulty)
+        });
+    }
+    host.close().await;
+    let ratio =
+        |(healthy, faulty): &(Duration, Duration)| faulty.as_secs_f64() / healthy.as_secs_f64();
+    Ok((
+        median(pairs.iter().map(|pair| pair.0), Duration::cmp),
+        median(pairs.iter().map(|pair| pair.1), Duration::cmp),
+        median(pairs.iter().map(ratio), f64::total_cmp),
+    ))
+}
+
+fn median<T>(values: impl Iterator<Item = T>, order: fn(&T, &T) -> Ordering) -> T {
+    let mut values: Vec<T> = values.collect();
+    values.sort_by(order);
+    let middle = values.len() / 2;
+    values.swap_remove(middle)
+}
+
+fn add(
+    config: &mut Config,
+    name: &str,
+    script: &Script,
+    launches: &mut Vec<Launch>,
+) -> Outcome<()> {
+    let launch = script.launch()?;
+    let text = |text: &std::ffi::OsStr| text.to_string_lossy().into_owned();
+    let transport = Transport::Stdio {
+        command: text(launch.program.as_os_str()),
+        args: launch.args.iter().map(|it| text(it)).collect(),
+        env: launch
+            .env
+            .iter()
+            .map(|(name, value)| (text(name), Secret::new(text(value))))
+            .collect(),
+        cwd: None,
+    };
+    let name = ServerName::new(name)?;
+    let server = ServerConfig::new(name.clone(), transport, Source::program());
+    config.servers.insert(name, server);
+    launches.push(launch);
+    Ok(())
+}
+
+/// The percentile of one turn.
+async fn turn(host: &Host, beside: &'static str) -> Outcome<Duration> {
+    let mut times = Vec::with_capacity(CALLS);
+    let neighbour = tokio::spawn(keep_calling(host.clone(), beside));
+    for number in 0..CALLS {
+        let tool = format!("good{}/echo", number % HEALTHY);
+        let began = Instant::now();
+        let call = host.call(tool, json!({"message": "m"}));
+        call.origin(Asker::Person).await?;
+        times.push(began.elapsed());
+    }
+    neighbour.abort();
+    times.sort_unstable();
+    Ok(times[CALLS * 99 / 100])
+}
+
+async fn keep_calling(host: Host, server: &'static str) {
+    loop {
+        let tool = format!("{server}/echo");
+        let call = host.call(tool, Value::Null).origin(Asker::Person);
+        let call = call.timeout(Duration::from_millis(100));
+        // Its failures are the point.
+        let _ = tokio::time::timeout(Duration::from_millis(200), call.into_future()).await;
+        tokio::time::sleep(NEIGHBOUR_PAUSE).await;
+    }
+}

@@ -1,0 +1,36 @@
+//! Which servers there are and how to treat each.
+//!
+//! Owns the plain description of every server, the file `attache.toml`, and the files of other
+//! tools that describe servers. It starts nothing and asks nobody.
+
+mod connect;
+mod draft;
+mod exchange;
+mod expand;
+mod model;
+mod pattern;
+mod profile;
+mod read;
+mod references_out;
+mod search;
+mod secret;
+mod section;
+mod server_table;
+mod surroundings;
+
+pub mod discover;
+
+pub use draft::{Draft, DraftTransport};
+pub use exchange::{ExportForm, ImportError, ImportOutcome, Imported, OnClash, export, import};
+pub use expand::{ExpandError, expand};
+pub use model::{
+    AuthConfig, CacheRules, CacheUse, CallRetry, Config, Decision, Dialect, Grant, HttpFlavor,
+    Origin, PolicyRules, Problem, ReadOnlyHint, Restart, RestartWhen, ServerConfig, ServerName,
+    ServerNameError, Severity, Source, Start, ToolFilter, Transport,
+};
+pub use pattern::Pattern;
+pub use profile::Profile;
+pub use read::SINGLE_SERVER;
+pub use search::{FILE_NAME, Found, find, user_file};
+pub use secret::Secret;
+pub use surroundings::{Platform, Surroundings};

@@ -1,0 +1,201 @@
+//! From a server's configuration to something one can connect to.
+//!
+//! Owns the translation and the verdict whether a failed start may be tried again. Knows nothing of
+//! states and pauses.
+
+use std::borrow::Cow;
+use std::ffi::OsString;
+use std::sync::Arc;
+
+use attache_client::process::SpawnErrorKind;
+use attache_client::{CloseReason, ConnectError, Error as ClientError, Server};
+
+use super::container::Container;
+use super::machine::Remedy;
+use crate::config::{ServerConfig, Transport};
+use crate::error::Cause;
+use crate::questions::Questions;
+
+/// Which variables a server gets beside those its configuration names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ProcessEnvironment {
+    /// A short list of harmless ones: the rule for configured servers (S12).
+    AllowList,
+    /// All of this process: for a command that a person has just typed.
+    Inherited,
+}
+
+/// Makes a server to connect to, once for every start.
+pub(crate) type ServerMaker = Arc<dyn Fn() -> Server + Send + Sync>;
+
+/// A server as it is started, again and again.
+pub(crate) struct Target {
+    server: Source,
+    pub(super) container: Option<Container>,
+}
+
+enum Source {
+    /// The same one each time.
+    Same(Box<Server>),
+    /// A new one each time.
+    Made(ServerMaker),
+    /// None, and why.
+    None(ClientError),
+}
+
+impl Target {
+    pub(crate) fn new(
+        config: &ServerConfig,
+        environment: ProcessEnvironment,
+        questions: &Arc<dyn Questions>,
+    ) -> Self {
+        let (config, container) = with_container(config);
+        let server = match (config.stdio_server(), &config.transport) {
+            (Some(server), _) => {
+                let server = match environment {
+                    ProcessEnvironment::AllowList => server,
+                    ProcessEnvironment::Inherited => server.inherit_environment(),
+                };
+                Source::Same(Box::new(with_questions(server, &config, questions)))
+            }
+            (None, transport) => Source::None(ClientError::Unsupported {
+                method: "connect".to_owned(),
+                reason: match transport {
+                    Transport::Http { url, .. } => {
+                        format!("servers behind a URL cannot be reached yet: {url}")
+                    }
+                    Transport::Stdio { .. } => "the server has no command".to_owned(),
+                },
+            }),
+        };
+        Self { server, container }
+    }
+
+    /// A server that this process makes itself, treated as its configuration says.
+    pub(crate) fn made_by(
+        maker: ServerMaker,
+        config: &ServerConfig,
+        questions: &Arc<dyn Questions>,
+    ) -> Self {
+        let (config, questions) = (config.clone(), questions.clone());
+        Self {
+            server: Source::Made(Arc::new(move || {
+                with_questions(maker().settings(config.settings()), &config, &questions)
+            })),
+            container: None,
+        }
+    }
+
+    /// How many processes were started so far, and how many the next start may take.
+    pub(super) fn processes(&self) -> (u64, usize) {
+        match &self.server {
+            Source::Same(server) => {
+                let most = server.most_processes_of_a_connect();
+                let most = usize::try_from(most).unwrap_or(usize::MAX);
+                (server.processes_started(), most)
+            }
+            Source::Made(_) | Source::None(_) => (0, 0),
+        }
+    }
+
+    /// The server to connect to, or why there is none.
+    pub(super) fn server(&self) -> Result<Server, ClientError> {
+        match &self.server {
+            Source::Same(server) => Ok(Server::clone(server)),
+            Source::Made(maker) => Ok(maker()),
+            Source::None(error) => Err(error.clone()),
+        }
+    }
+}
+
+/// A server in a container is started so that its container can be stopped (fault 12).
+fn with_container(config: &ServerConfig) -> (Cow<'_, ServerConfig>, Option<Container>) {
+    if let Transport::Stdio {
+        command, args, env, ..
+    } = &config.transport
+        && let Some(container) = Container::recognise(command, args)
+    {
+        let variables = env
+            .iter()
+            .map(|(name, value)| (OsString::from(name), OsString::from(value.expose())));
+        let container = container.environment(variables);
+        let mut config = config.clone();
+        if let Transport::Stdio { args, .. } = &mut config.transport {
+            *args = container.args().to_vec();
+        }
+        return (Cow::Owned(config), Some(container));
+    }
+    (Cow::Borrowed(config), None)
+}
+
+/// Declares what the face can answer, and nothing else.
+fn with_questions(
+    mut server: Server,
+    config: &ServerConfig,
+    questions: &Arc<dyn Questions>,
+) -> Server {
+    if let Some(modes) = questions.elicitation() {
+        let (questions, name) = (questions.clone(), config.name.clone());
+        server = server.on_elicitation(modes, move |question| {
+            questions.elicit(name.clone(), question)
+        });
+    }
+    if let Some(tools) = questions.sampling() {
+        let (questions, name) = (questions.clone(), config.name.clone());
+        server = server.on_sampling(tools, move |request| {
+            questions.sample(name.clone(), request)
+        });
+    }
+    if let Some(roots) = questions.roots(&config.name) {
+        server = server.roots(roots);
+    }
+    server
+}
+
+/// Whether another start may succeed where this one failed. That would take so many processes.
+pub(super) fn remedy(error: &ClientError, processes: usize) -> Remedy {
+    let try_again = Remedy::TryAgain { processes };
+    match error {
+        ClientError::Spawn(error) => match error.kind() {
+            SpawnErrorKind::NotFound
+            | SpawnErrorKind::NotExecutable
+            | SpawnErrorKind::InterpreterMissing
+            | SpawnErrorKind::BadWorkingDirectory
+            | SpawnErrorKind::TooLarge
+            | SpawnErrorKind::Unrepresentable => Remedy::NeedsAPerson,
+            _ => try_again,
+        },
+        ClientError::Connect(
+            ConnectError::NoCommonRevision { .. } | ConnectError::StreamsUsedUp,
+        )
+        | ClientError::Unsupported { .. }
+        | ClientError::Input(_) => Remedy::NeedsAPerson,
+        _ => try_again,
+    }
+}
+
+/// The last words of the server that an error carries.
+pub(super) fn last_words(error: &ClientError) -> &[String] {
+    match error {
+        ClientError::Connect(ConnectError::TimedOut { stderr, .. })
+        | ClientError::Connect(ConnectError::Lost(CloseReason::Exited { stderr, .. })) => stderr,
+        _ => &[],
+    }
+}
+
+/// The same with every line of stderr in it cleaned, since errors quote the last one.
+pub(super) fn without_secrets(mut cause: Cause, clean: impl Fn(&String) -> String) -> Cause {
+    let lines = match &mut cause {
+        Cause::Start(ClientError::Connect(ConnectError::TimedOut { stderr, .. }))
+        | Cause::Start(ClientError::Connect(ConnectError::Lost(CloseReason::Exited {
+            stderr,
+            ..
+        })))
+        | Cause::Lost(CloseReason::Exited { stderr, .. }) => stderr,
+        _ => return cause,
+    };
+    for line in lines {
+        *line = clean(line);
+    }
+    cause
+}

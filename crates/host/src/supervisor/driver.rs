@@ -1,0 +1,244 @@
+//! The task that does what the machine of one server decides.
+//!
+//! Owns the connection and its end. What happens on the connection it tells a [`Witness`], which
+//! is how logs, events and caches learn of it without being known here.
+
+use std::sync::Arc;
+
+use attache_client::{Client, CloseReason};
+use tokio::sync::{mpsc, watch};
+use tokio::time::Instant;
+
+use super::connecting::{Target, last_words, remedy, without_secrets};
+use super::machine::{Deed, Happening, Machine, Phase, Remedy};
+use super::{Order, Status};
+use crate::config::{ServerConfig, Start};
+use crate::error::{Cause, Failure};
+use crate::events::now_ms;
+use crate::retry::Random;
+use crate::snapshot::ServerState;
+
+/// How many last lines of stderr a failure keeps.
+const LAST_LINES: usize = 20;
+
+/// Who is told what happens to a server. Nothing here may wait: the driver's time is the server's.
+pub(crate) trait Witness: Send + Sync + 'static {
+    /// The state is another one now.
+    fn state(&self, state: ServerState, failure: Option<&Failure>);
+
+    /// A connection has begun.
+    fn connected(&self, client: &Client);
+
+    /// That connection has ended.
+    fn disconnected(&self);
+
+    /// Removes secrets from a line of the server.
+    fn clean(&self, line: &str) -> String;
+}
+
+struct Driver {
+    machine: Machine,
+    target: Target,
+    witness: Arc<dyn Witness>,
+    orders: mpsc::Receiver<Order>,
+    status: watch::Sender<Status>,
+    client: Option<Client>,
+}
+
+/// Starts the task and gives what it publishes.
+pub(super) fn start(
+    config: &ServerConfig,
+    target: Target,
+    witness: Arc<dyn Witness>,
+    orders: mpsc::Receiver<Order>,
+) -> watch::Receiver<Status> {
+    let (status, published) = watch::channel(Status {
+        state: ServerState::Configured,
+        since_ms: now_ms(),
+        client: None,
+        starts: 0,
+        failures: 0,
+        last_failure: None,
+        again_at: None,
+    });
+    let driver = Driver {
+        machine: Machine::new(config.restart.clone(), Random::fresh()),
+        target,
+        witness,
+        orders,
+        status,
+        client: None,
+    };
+    tokio::spawn(driver.run(config.start));
+    published
+}
+
+impl Driver {
+    async fn run(mut self, start: Start) {
+        let mut deed = match start {
+            Start::Eager => self.happened(Happening::Wanted),
+            Start::Lazy => Deed::Rest,
+        };
+        loop {
+            deed = match deed {
+                Deed::Start => self.attempt().await,
+                Deed::Stop => self.tear_down().await,
+                Deed::Pause { until } => {
+                    tokio::select! {
+                        biased;
+                        order = self.orders.recv() => match self.heed(order) {
+                            // A wish does not shorten the pause.
+                            Deed::Rest => deed,
+                            other => other,
+                        },
+                        () = tokio::time::sleep_until(until.into()) => {
+                            self.happened(Happening::PauseOver)
+                        }
+                    }
+                }
+                Deed::Rest if self.machine.phase() == Phase::Stopped => return,
+                Deed::Rest => match self.client.clone() {
+                    Some(client) => tokio::select! {
+                        biased;
+                        order = self.orders.recv() => self.heed(order),
+                        reason = client.closed() => self.lost(&client, reason).await,
+                    },
+                    None => {
+                        let order = self.orders.recv().await;
+                        self.heed(order)
+                    }
+                },
+            };
+        }
+    }
+
+    /// What an order asks for. When nobody can give orders any more, nobody needs the server.
+    fn heed(&mut self, order: Option<Order>) -> Deed {
+        self.happened(match order {
+            Some(Order::Wanted) => Happening::Wanted,
+            Some(Order::Restart) => Happening::RestartAsked,
+            Some(Order::Stop) | None => Happening::StopAsked,
+        })
+    }
+
+    /// One start. An order to stop ends it at once: dropping the attempt takes down whatever it
+    /// had started (fault 7).
+    async fn attempt(&mut self) -> Deed {
+        let (processes_before, _) = self.target.processes();
+        let server = self.target.server();
+        let connect = async move { server?.connect().await };
+        let mut connect = std::pin::pin!(connect);
+        let connected = loop {
+            tokio::select! {
+                biased;
+                order = self.orders.recv() => match self.heed(order) {
+                    Deed::Rest => {}
+                    deed => return deed,
+                },
+                connected = &mut connect => break connected,
+            }
+        };
+        let (processes, _) = self.target.processes();
+        for _ in processes_before + 1..processes {
+            self.happened(Happening::StartedAgain);
+        }
+        match connected {
+            Ok(client) => {
+                self.witness.connected(&client);
+                self.client = Some(client);
+                self.happened(Happening::Started)
+            }
+            Err(error) => {
+                let stderr = last_words(&error).to_vec();
+                self.failed(Cause::Start(error), stderr).await
+            }
+        }
+    }
+
+    /// The connection ended by itself.
+    async fn lost(&mut self, client: &Client, reason: CloseReason) -> Deed {
+        self.client = None;
+        self.witness.disconnected();
+        let stderr = client.stderr().tail_lines(LAST_LINES);
+        self.failed(Cause::Lost(reason), stderr).await
+    }
+
+    async fn failed(&mut self, cause: Cause, stderr: Vec<String>) -> Deed {
+        if let Some(container) = &self.target.container {
+            container.stop().await;
+        }
+        let (_, processes) = self.target.processes();
+        let remedy = match &cause {
+            Cause::Start(error) => remedy(error, processes),
+            Cause::Lost(_) => Remedy::TryAgain { processes },
+        };
+        let clean = |line: &String| self.witness.clean(line);
+        let cause = without_secrets(cause, clean);
+        let stderr = stderr.iter().map(clean).collect();
+        let failure = Arc::new(Failure { cause, stderr });
+        self.status.send_if_modified(|status| {
+            status.failures += 1;
+            status.last_failure = Some(failure);
+            // Told together with the state that follows from it.
+            false
+        });
+        self.happened(Happening::Failed(remedy))
+    }
+
+    /// Ends the connection in order and waits until everything of it is gone.
+    async fn tear_down(&mut self) -> Deed {
+        if let Some(client) = self.client.take() {
+            client.close().await;
+            self.witness.disconnected();
+        }
+        if let Some(container) = &self.target.container {
+            container.stop().await;
+        }
+        self.happened(Happening::Gone)
+    }
+
+    /// Tells the machine, and everybody else what has become of it.
+    fn happened(&mut self, what: Happening) -> Deed {
+        let deed = self.machine.happened(what, Instant::now().into_std());
+        let state = match self.machine.phase() {
+            Phase::Configured => ServerState::Configured,
+            Phase::Starting => ServerState::Starting,
+            Phase::Ready { .. } => ServerState::Ready,
+            Phase::BackingOff { .. } => ServerState::BackingOff,
+            Phase::Parked => ServerState::Parked,
+            Phase::Stopping => ServerState::Stopping,
+            Phase::Stopped => ServerState::Stopped,
+        };
+        let changed = self.status.borrow().state != state;
+        if changed {
+            // Told before it is published, so that what others do because of it is told after.
+            let status = self.status.borrow();
+            let failure = match state {
+                ServerState::BackingOff | ServerState::Parked => status.last_failure.as_deref(),
+                _ => None,
+            };
+            self.witness.state(state, failure);
+        }
+        self.status.send_if_modified(|status| {
+            if changed {
+                status.state = state;
+                status.since_ms = now_ms();
+            }
+            status.starts = self.machine.starts();
+            status.again_at = match self.machine.phase() {
+                Phase::BackingOff { until } => Some(until.into()),
+                _ => None,
+            };
+            status.client = match state {
+                ServerState::Ready => self.client.clone(),
+                _ => None,
+            };
+            changed
+        });
+        deed
+    }
+}
+
+#[cfg(test)]
+#[path = "driver_tests.rs"]
+mod tests;

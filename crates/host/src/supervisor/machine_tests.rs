@@ -1,0 +1,242 @@
+//! The machine as a table: what happens, when, and what it answers.
+
+use std::time::Duration;
+
+use super::*;
+
+const TRY_AGAIN: Happening = Happening::Failed(Remedy::TryAgain { processes: 1 });
+
+/// A machine and a clock that only the test moves.
+struct Life {
+    machine: Machine,
+    now: Instant,
+}
+
+impl Life {
+    fn new() -> Self {
+        Self::with(Restart::default(), 42)
+    }
+
+    fn with(limits: Restart, seed: u64) -> Self {
+        Self {
+            machine: Machine::new(limits, Random::seeded(seed)),
+            now: Instant::now(),
+        }
+    }
+
+    fn happens(&mut self, what: Happening) -> Deed {
+        self.machine.happened(what, self.now)
+    }
+
+    fn passes(&mut self, time: Duration) {
+        self.now += time;
+    }
+
+    /// Lets a pause pass and gives its length.
+    fn waits(&mut self, deed: Deed) -> Duration {
+        let Deed::Pause { until } = deed else {
+            panic!("expected a pause, got {deed:?}");
+        };
+        let pause = until - self.now;
+        self.now = until;
+        assert_eq!(self.happens(Happening::PauseOver), Deed::Start);
+        pause
+    }
+
+    fn ready(mut self) -> Self {
+        assert_eq!(self.happens(Happening::Wanted), Deed::Start);
+        assert_eq!(self.happens(Happening::Started), Deed::Rest);
+        self
+    }
+}
+
+#[test]
+fn fault_15_many_wishes_are_one_start() {
+    let mut life = Life::new();
+    assert_eq!(life.happens(Happening::Wanted), Deed::Start);
+    for _ in 0..1000 {
+        assert_eq!(life.happens(Happening::Wanted), Deed::Rest);
+    }
+    life.happens(Happening::Started);
+    assert_eq!(life.happens(Happening::Wanted), Deed::Rest);
+    assert_eq!(life.machine.starts(), 1);
+}
+
+#[test]
+fn promise_3_a_server_that_crashes_at_once_is_started_five_times_and_parked() {
+    for seed in 0..200 {
+        let mut life = Life::with(Restart::default(), seed);
+        let began = life.now;
+        life.happens(Happening::Wanted);
+        let mut bound = Duration::from_millis(100);
+        for start in 2..=5 {
+            let deed = life.happens(TRY_AGAIN);
+            let pause = life.waits(deed);
+            assert!(pause <= bound, "{pause:?} before start {start}");
+            bound *= 2;
+        }
+        assert_eq!(life.happens(TRY_AGAIN), Deed::Rest);
+        assert_eq!(life.machine.phase(), Phase::Parked);
+        assert_eq!(life.machine.starts(), 5);
+        assert!(life.now - began < Duration::from_secs(60));
+        // Nobody but a person wakes it up.
+        life.passes(Duration::from_secs(3600));
+        assert_eq!(life.happens(Happening::Wanted), Deed::Rest);
+        assert_eq!(life.happens(Happening::PauseOver), Deed::Rest);
+        assert_eq!(life.happens(Happening::RestartAsked), Deed::Start);
+    }
+}
+
+#[test]
+fn promise_3_no_minute_ever_sees_more_than_five_starts() {
+    for seed in 0..50 {
+        let mut life = Life::with(Restart::default(), seed);
+        let mut random = Random::seeded(seed);
+        let mut starts = vec![life.now];
+        life.happens(Happening::Wanted);
+        for _ in 0..300 {
+            // It runs for up to 40 s before it fails, or never comes up at all.
+            if !random.next_number().is_multiple_of(3) {
+                life.happens(Happening::Started);
+                life.passes(Duration::from_millis(random.next_number() % 40_000));
+            }
+            match life.happens(TRY_AGAIN) {
+                Deed::Pause { until } => {
+                    life.now = until;
+                    life.happens(Happening::PauseOver);
+                    starts.push(life.now);
+                }
+                other => {
+                    assert_eq!(other, Deed::Rest);
+                    break;
+                }
+            }
+        }
+        for window in starts.windows(6) {
+            assert!(window[5] - window[0] >= Duration::from_secs(60), "{seed}");
+        }
+    }
+}
+
+#[test]
+fn promise_3_thirty_healthy_seconds_forgive_and_less_do_not() {
+    for (healthy, bound) in [(29_999, 200), (30_000, 100)] {
+        let mut seen = Duration::ZERO;
+        for seed in 0..100 {
+            let mut life = Life::with(Restart::default(), seed).ready();
+            let deed = life.happens(TRY_AGAIN);
+            life.waits(deed);
+            life.happens(Happening::Started);
+            life.passes(Duration::from_millis(healthy));
+            let deed = life.happens(TRY_AGAIN);
+            seen = seen.max(life.waits(deed));
+        }
+        let bound = Duration::from_millis(bound);
+        assert!(seen <= bound && seen > bound.mul_f64(0.8), "{seen:?}");
+    }
+}
+
+#[test]
+fn fault_13_what_a_restart_cannot_mend_parks_at_once() {
+    let mut life = Life::new();
+    life.happens(Happening::Wanted);
+    let hopeless = Happening::Failed(Remedy::NeedsAPerson);
+    assert_eq!(life.happens(hopeless), Deed::Rest);
+    assert_eq!(life.machine.phase(), Phase::Parked);
+    assert_eq!(life.machine.starts(), 1);
+}
+
+#[test]
+fn fault_7_a_stop_ends_every_phase() {
+    type Prepare = fn(&mut Life);
+    let at_every_phase: [(&str, Prepare); 5] = [
+        ("configured", |_| {}),
+        ("starting", |life| {
+            life.happens(Happening::Wanted);
+        }),
+        ("ready", |life| {
+            life.happens(Happening::Wanted);
+            life.happens(Happening::Started);
+        }),
+        ("backing off", |life| {
+            life.happens(Happening::Wanted);
+            life.happens(TRY_AGAIN);
+        }),
+        ("parked", |life| {
+            life.happens(Happening::Wanted);
+            life.happens(Happening::Failed(Remedy::NeedsAPerson));
+        }),
+    ];
+    for (name, prepare) in at_every_phase {
+        let mut life = Life::new();
+        prepare(&mut life);
+        assert_eq!(life.happens(Happening::StopAsked), Deed::Stop, "{name}");
+        // A start that was under way reports too late.
+        for late in [Happening::Started, TRY_AGAIN, Happening::PauseOver] {
+            assert_eq!(life.happens(late), Deed::Rest, "{name}");
+        }
+        assert_eq!(life.happens(Happening::Gone), Deed::Rest, "{name}");
+        assert_eq!(life.machine.phase(), Phase::Stopped, "{name}");
+        for vain in [Happening::Wanted, Happening::RestartAsked] {
+            assert_eq!(life.happens(vain), Deed::Rest, "{name}");
+        }
+    }
+}
+
+#[test]
+fn a_restart_stops_first_what_runs() {
+    let mut life = Life::new().ready();
+    assert_eq!(life.happens(Happening::RestartAsked), Deed::Stop);
+    assert_eq!(life.happens(Happening::Gone), Deed::Start);
+    // A stop that comes while it restarts has the last word.
+    life.happens(Happening::Started);
+    assert_eq!(life.happens(Happening::RestartAsked), Deed::Stop);
+    assert_eq!(life.happens(Happening::StopAsked), Deed::Rest);
+    assert_eq!(life.happens(Happening::Gone), Deed::Rest);
+    assert_eq!(life.machine.phase(), Phase::Stopped);
+}
+
+#[test]
+fn a_timer_that_fires_early_is_set_again() {
+    let mut life = Life::new();
+    life.happens(Happening::Wanted);
+    let pause = life.happens(TRY_AGAIN);
+    let Phase::BackingOff { until } = life.machine.phase() else {
+        panic!("it should pause: {:?}", life.machine.phase());
+    };
+    assert!(until > life.now);
+    assert_eq!(life.happens(Happening::PauseOver), pause);
+    life.waits(pause);
+    assert_eq!(life.machine.phase(), Phase::Starting);
+}
+
+#[test]
+fn a_server_that_is_never_restarted_is_parked_when_it_ends() {
+    let never = Restart {
+        when: RestartWhen::Never,
+        ..Restart::default()
+    };
+    let mut life = Life::with(never, 1).ready();
+    assert_eq!(life.happens(TRY_AGAIN), Deed::Rest);
+    assert_eq!(life.machine.phase(), Phase::Parked);
+}
+
+#[test]
+fn promise_3_a_second_process_of_one_start_counts_too() {
+    let twice = Happening::Failed(Remedy::TryAgain { processes: 2 });
+    let mut life = Life::new();
+    life.happens(Happening::Wanted);
+    let mut processes = 1;
+    loop {
+        assert_eq!(life.happens(Happening::StartedAgain), Deed::Rest);
+        processes += 1;
+        match life.happens(twice) {
+            Deed::Rest => break,
+            deed => life.waits(deed),
+        };
+        processes += 1;
+    }
+    // A third start might have been the sixth process.
+    assert_eq!(processes, 4);
+    assert_eq!(life.machine.phase(), Phase::Parked);
+}
