@@ -82,8 +82,13 @@ fn multi_round(builder: ServerBuilder) -> ServerBuilder {
             "Asks for a confirmation and remembers a state.",
             |context: Context, _: NoArguments| async move {
                 // What was kept in the first round comes back in the second, or not at all.
-                let kept: String = context.once("state", async { Ok("state-ok".to_owned()) }).await?;
-                context.named("confirm").elicit(form("Please confirm", one("ok", "boolean"))).await?;
+                let kept: String = context
+                    .once("state", async { Ok("state-ok".to_owned()) })
+                    .await?;
+                context
+                    .named("confirm")
+                    .elicit(form("Please confirm", one("ok", "boolean")))
+                    .await?;
                 Ok(kept)
             },
         ))
@@ -91,17 +96,27 @@ fn multi_round(builder: ServerBuilder) -> ServerBuilder {
             "test_input_required_result_tampered_state",
             "Asks for a confirmation; a changed state is refused.",
             |context: Context, _: NoArguments| async move {
-                context.named("confirm").elicit(form("Please confirm", one("ok", "boolean"))).await?;
+                context
+                    .named("confirm")
+                    .elicit(form("Please confirm", one("ok", "boolean")))
+                    .await?;
                 Ok("confirmed")
             },
         ))
-        .tool(Tool::new("test_input_required_result_multiple_inputs", "Asks three at once.", multiple))
+        .tool(Tool::new(
+            "test_input_required_result_multiple_inputs",
+            "Asks three at once.",
+            multiple,
+        ))
         .tool(Tool::new(
             "test_input_required_result_multi_round",
             "Asks twice, one after the other.",
             |context: Context, _: NoArguments| async move {
                 let name = name(&context, "step1", "Step 1: What is your name?").await?;
-                let color = form("Step 2: What is your favorite color?", one("color", "string"));
+                let color = form(
+                    "Step 2: What is your favorite color?",
+                    one("color", "string"),
+                );
                 let color = context.named("step2").elicit(color).await?;
                 Ok(format!("{name} likes {}", field(&color, "color")))
             },
@@ -116,11 +131,17 @@ fn multi_round(builder: ServerBuilder) -> ServerBuilder {
 async fn multiple(context: Context, _: NoArguments) -> Result<String, Failure> {
     let (name, greeting, roots) = tokio::join!(
         name(&context, "user_name", "What is your name?"),
-        context.named("greeting").sample(message("Generate a greeting", 50)),
+        context
+            .named("greeting")
+            .sample(message("Generate a greeting", 50)),
         context.named("client_roots").roots(),
     );
     let (name, greeting, roots) = (name?, greeting?, roots?);
-    Ok(format!("{name}, {}, {} roots", text(greeting.content.first()), roots.len()))
+    Ok(format!(
+        "{name}, {}, {} roots",
+        text(greeting.content.first()),
+        roots.len()
+    ))
 }
 
 async fn capabilities(context: Context, _: NoArguments) -> Result<String, Failure> {
@@ -134,7 +155,12 @@ async fn capabilities(context: Context, _: NoArguments) -> Result<String, Failur
         },
         async {
             match declared.sampling {
-                Some(_) => Some(context.named("greeting").sample(message("Greet me", 50)).await),
+                Some(_) => Some(
+                    context
+                        .named("greeting")
+                        .sample(message("Greet me", 50))
+                        .await,
+                ),
                 None => None,
             }
         },
@@ -145,7 +171,10 @@ async fn capabilities(context: Context, _: NoArguments) -> Result<String, Failur
 }
 
 async fn prompt(context: Context, _: PromptArguments) -> Result<String, Failure> {
-    let question = form("What context should the prompt use?", one("context", "string"));
+    let question = form(
+        "What context should the prompt use?",
+        one("context", "string"),
+    );
     let answer = context.named("user_context").elicit(question).await?;
     Ok(format!("Use this context: {}", field(&answer, "context")))
 }
@@ -181,11 +210,15 @@ async fn elicitation(context: Context, it: MessageArgument) -> Result<String, Fa
 }
 
 async fn completed(context: &Context, schema: Value) -> Result<String, Failure> {
-    let answer = context.elicit(form("Please fill in the form", schema)).await?;
+    let answer = context
+        .elicit(form("Please fill in the form", schema))
+        .await?;
     let action = json!(answer.action);
     let content = answer.content.map(|it| it.to_string()).unwrap_or_default();
     let action = action.as_str().unwrap_or_default();
-    Ok(format!("Elicitation completed: action={action}, content={content}"))
+    Ok(format!(
+        "Elicitation completed: action={action}, content={content}"
+    ))
 }
 
 fn defaults() -> Value {
@@ -235,7 +268,10 @@ fn choices() -> Value {
 
 /// Asks for a name under a key.
 async fn name(context: &Context, key: &str, question: &str) -> Result<String, Failure> {
-    let answer = context.named(key).elicit(form(question, one("name", "string"))).await?;
+    let answer = context
+        .named(key)
+        .elicit(form(question, one("name", "string")))
+        .await?;
     Ok(field(&answer, "name"))
 }
 
@@ -262,13 +298,21 @@ fn message(question: &str, max_tokens: i64) -> CreateMessageParams {
 }
 
 pub(super) fn said(answer: &ElicitResult) -> String {
-    let content = answer.content.as_ref().map(Json::to_string).unwrap_or_default();
+    let content = answer
+        .content
+        .as_ref()
+        .map(Json::to_string)
+        .unwrap_or_default();
     format!("action: {}, content: {content}", json!(answer.action))
 }
 
 /// A field of the user's answer as text.
 pub(super) fn field(answer: &ElicitResult, name: &str) -> String {
-    let content = answer.content.as_ref().and_then(|it| it.to_value().ok()).unwrap_or_default();
+    let content = answer
+        .content
+        .as_ref()
+        .and_then(|it| it.to_value().ok())
+        .unwrap_or_default();
     match content.get(name) {
         Some(Value::String(text)) => text.clone(),
         Some(other) => other.to_string(),
@@ -277,5 +321,8 @@ pub(super) fn field(answer: &ElicitResult, name: &str) -> String {
 }
 
 fn text(block: Option<&Content>) -> String {
-    block.and_then(Content::as_text).unwrap_or_default().to_owned()
+    block
+        .and_then(Content::as_text)
+        .unwrap_or_default()
+        .to_owned()
 }

@@ -30,11 +30,20 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let listener = TcpListener::bind(("127.0.0.1", port)).await?;
     // Port 0 lets the system choose; whoever started this reads which one it is.
     announce(&listener)?;
-    http::serve(listener, server, HttpSettings::default(), std::future::pending()).await?;
+    http::serve(
+        listener,
+        server,
+        HttpSettings::default(),
+        std::future::pending(),
+    )
+    .await?;
     Ok(())
 }
 
-#[expect(clippy::print_stdout, reason = "a program that a test reads the address of")]
+#[expect(
+    clippy::print_stdout,
+    reason = "a program that a test reads the address of"
+)]
 fn announce(listener: &TcpListener) -> std::io::Result<()> {
     println!("http://{}/mcp", listener.local_addr()?);
     Ok(())
@@ -47,5 +56,7 @@ fn server() -> ServerBuilder {
         .list_changes()
         .subscriptions()
         .caching(Caching::private(Duration::from_secs(1)));
-    tasks::register(asking::register(telling::register(content::register(builder))))
+    tasks::register(asking::register(telling::register(content::register(
+        builder,
+    ))))
 }

@@ -12,14 +12,20 @@ use super::asking::{field, form, one, said};
 pub(super) fn register(builder: ServerBuilder) -> ServerBuilder {
     builder
         .tool(Tool::new("slow_compute", "Takes its time.", slow).tasks(TaskSupport::Optional))
-        .tool(Tool::new("failing_job", "Fails after a while.", failing).tasks(TaskSupport::Required))
+        .tool(
+            Tool::new("failing_job", "Fails after a while.", failing).tasks(TaskSupport::Required),
+        )
         .tool(Tool::new("protocol_error_job", "Breaks.", breaking).tasks(TaskSupport::Optional))
         .tool(Tool::new("confirm_delete", "Asks first.", confirm).tasks(TaskSupport::Optional))
         .tool(Tool::new("multi_input", "Asks two at once.", two).tasks(TaskSupport::Optional))
         .tool(
-            Tool::new("test_tool_with_task", "Asks, then goes on as a task.", ask_then_work)
-                .tasks(TaskSupport::Required)
-                .task_start(TaskStart::WhenDetached),
+            Tool::new(
+                "test_tool_with_task",
+                "Asks, then goes on as a task.",
+                ask_then_work,
+            )
+            .tasks(TaskSupport::Required)
+            .task_start(TaskStart::WhenDetached),
         )
 }
 
@@ -60,8 +66,8 @@ async fn confirm(context: Context, it: Deletion) -> Result<String, Failure> {
 
 async fn two(context: Context, _: NoArguments) -> Result<String, Failure> {
     let (first, second) = tokio::join!(
-        context.elicit(form("The first?", one("answer", "string"))),
-        context.elicit(form("The second?", one("answer", "string"))),
+        context.elicit(form("Who are you?", one("name", "string"))),
+        context.elicit(form("Are you sure?", one("confirm", "boolean"))),
     );
     Ok(format!("{}, {}", said(&first?), said(&second?)))
 }

@@ -10,10 +10,26 @@ const PAUSE: Duration = Duration::from_millis(50);
 
 pub(super) fn register(builder: ServerBuilder) -> ServerBuilder {
     builder
-        .tool(Tool::new("test_tool_with_logging", "Logs while it runs.", logging))
-        .tool(Tool::new("test_logging_tool", "Logs while it runs.", logging))
-        .tool(Tool::new("test_tool_with_progress", "Tells its progress.", progress))
-        .tool(Tool::new("test_reconnection", "Lets its stream be closed.", reconnection))
+        .tool(Tool::new(
+            "test_tool_with_logging",
+            "Logs while it runs.",
+            logging,
+        ))
+        .tool(Tool::new(
+            "test_logging_tool",
+            "Logs while it runs.",
+            logging,
+        ))
+        .tool(Tool::new(
+            "test_tool_with_progress",
+            "Tells its progress.",
+            progress,
+        ))
+        .tool(Tool::new(
+            "test_reconnection",
+            "Lets its stream be closed.",
+            reconnection,
+        ))
         .tool(Tool::new(
             "test_trigger_tool_change",
             "Says that the list of tools has changed.",
@@ -32,7 +48,10 @@ pub(super) fn register(builder: ServerBuilder) -> ServerBuilder {
         ))
 }
 
-async fn logging(context: Context, _: NoArguments) -> Result<&'static str, attache_server::Failure> {
+async fn logging(
+    context: Context,
+    _: NoArguments,
+) -> Result<&'static str, attache_server::Failure> {
     context.log(LogLevel::Info, "Tool execution started");
     sleep(PAUSE).await;
     context.log(LogLevel::Info, "Tool processing data");
@@ -41,7 +60,10 @@ async fn logging(context: Context, _: NoArguments) -> Result<&'static str, attac
     Ok("Three messages were logged.")
 }
 
-async fn progress(context: Context, _: NoArguments) -> Result<&'static str, attache_server::Failure> {
+async fn progress(
+    context: Context,
+    _: NoArguments,
+) -> Result<&'static str, attache_server::Failure> {
     context.progress(0.0, Some(100.0));
     sleep(PAUSE).await;
     context.progress(50.0, Some(100.0));

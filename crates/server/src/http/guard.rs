@@ -68,21 +68,58 @@ pub(super) fn check_post(headers: &HeaderMap) -> Result<(), Refusal> {
 
 /// Whether the client takes answers of that type. A client that says nothing takes all.
 pub(super) fn accepts(headers: &HeaderMap, wanted: &str) -> bool {
+    rank(headers, wanted).is_some()
+}
+
+/// Whether the client would rather have a stream than a JSON body: it weighs it higher, or names
+/// it first with the same weight.
+pub(super) fn prefers_stream(headers: &HeaderMap) -> bool {
+    let stream = rank(headers, "text/event-stream");
+    let json = rank(headers, "application/json");
+    match (stream, json) {
+        (Some(stream), Some(json)) => (stream.weight, json.place) > (json.weight, stream.place),
+        _ => false,
+    }
+}
+
+/// How a client ranks a type.
+#[derive(Clone, Copy)]
+struct Rank {
+    /// In thousandths.
+    weight: u16,
+    /// Where it stands in the list.
+    place: usize,
+}
+
+fn rank(headers: &HeaderMap, wanted: &str) -> Option<Rank> {
     let mut said = headers.get_all(ACCEPT).iter().peekable();
     if said.peek().is_none() {
-        return true;
+        return Some(Rank {
+            weight: 1000,
+            place: 0,
+        });
     }
     let family = wanted.split('/').next().unwrap_or_default();
-    said.filter_map(|value| value.to_str().ok())
-        .flat_map(|value| value.split(','))
-        .map(|range| range.split(';').next().unwrap_or_default().trim())
-        .any(|range| {
-            range.eq_ignore_ascii_case(wanted)
-                || range == "*/*"
-                || range
-                    .strip_suffix("/*")
-                    .is_some_and(|it| it.eq_ignore_ascii_case(family))
-        })
+    let ranges = said
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.split(','));
+    ranges.enumerate().find_map(|(place, range)| {
+        let mut parts = range.split(';').map(str::trim);
+        let kind = parts.next().unwrap_or_default();
+        let matches = kind.eq_ignore_ascii_case(wanted)
+            || kind == "*/*"
+            || kind
+                .strip_suffix("/*")
+                .is_some_and(|it| it.eq_ignore_ascii_case(family));
+        let weight = parts
+            .find_map(|part| part.strip_prefix("q="))
+            .map_or(Ok(1.0), str::parse::<f32>)
+            .unwrap_or(1.0)
+            .clamp(0.0, 1.0);
+        // A weight is a number from 0 to 1 with at most three digits behind the point.
+        let weight = (weight * 1000.0).round() as u16;
+        (matches && weight > 0).then_some(Rank { weight, place })
+    })
 }
 
 pub(super) fn method_not_allowed() -> Response {
@@ -204,6 +241,28 @@ mod tests {
         let refusal = check(&settings, &headers(&[("host", "localhost")])).unwrap_err();
         assert_eq!(refusal.status(), StatusCode::UNAUTHORIZED);
         assert!(refusal.headers().contains_key(WWW_AUTHENTICATE));
+    }
+
+    #[test]
+    fn a_client_can_prefer_a_stream() {
+        for (accept, expected) in [
+            ("application/json, text/event-stream", false),
+            ("text/event-stream, application/json", true),
+            ("text/event-stream;q=0.5, application/json", false),
+            ("application/json;q=0.1, text/event-stream", true),
+            ("*/*", false),
+        ] {
+            assert_eq!(
+                prefers_stream(&headers(&[("accept", accept)])),
+                expected,
+                "{accept}"
+            );
+        }
+        assert!(!prefers_stream(&headers(&[])));
+        assert!(!accepts(
+            &headers(&[("accept", "text/event-stream;q=0")]),
+            "text/event-stream"
+        ));
     }
 
     #[test]

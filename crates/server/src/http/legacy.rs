@@ -18,7 +18,7 @@ use crate::service::{Answer, AnswerFuture, Outlet, Request, Service, Work};
 
 use super::answers::{busy, empty, events, json, refuse};
 use super::events::{EventBody, EventIds, EventLog, First, parse_event_id};
-use super::guard::{Refusal, accepts};
+use super::guard::{Refusal, accepts, prefers_stream};
 use super::headers::Claimed;
 use super::sessions::{Entry, Sessions};
 use super::{Passed, modern};
@@ -168,8 +168,9 @@ impl<S: Service> Passed<'_, S> {
         work: Work,
     ) -> Response {
         let face = self.face;
+        let json_will_do = |log: &EventLog| log.is_untouched() && !prefers_stream(self.headers);
         let mut future = match work {
-            Work::Done(answer) if log.is_untouched() => return json(StatusCode::OK, answer.frame),
+            Work::Done(answer) if json_will_do(&log) => return json(StatusCode::OK, answer.frame),
             Work::Done(answer) => Box::pin(async { Some(answer) }) as AnswerFuture,
             Work::Open(future) => future,
             Work::Later(future) => match modern::admit(face, future) {
@@ -182,7 +183,7 @@ impl<S: Service> Passed<'_, S> {
             .as_mut()
             .poll(&mut Context::from_waker(Waker::noop()))
         {
-            Poll::Ready(Some(answer)) if log.is_untouched() => {
+            Poll::Ready(Some(answer)) if json_will_do(&log) => {
                 return json(StatusCode::OK, answer.frame);
             }
             Poll::Ready(answer) => log.finish(answer),
@@ -192,13 +193,13 @@ impl<S: Service> Passed<'_, S> {
                 tokio::spawn(async move { log.finish(future.await) });
             }
         }
-        match poll_fn(|context| log.poll_first(context)).await {
-            First::Answer(frame) => json(StatusCode::OK, frame.to_vec()),
-            First::Stream => {
-                entry.keep(&log, face.settings.max_streams);
-                self.stream(entry, &log, 0)
-            }
+        if !prefers_stream(self.headers)
+            && let First::Answer(frame) = poll_fn(|context| log.poll_first(context)).await
+        {
+            return json(StatusCode::OK, frame.to_vec());
         }
+        entry.keep(&log, face.settings.max_streams);
+        self.stream(entry, &log, 0)
     }
 
     /// A stream of what comes behind the event of that number.

@@ -14,6 +14,7 @@ use crate::service::{Answer, AnswerFuture, Outlet, Request, Service, Work};
 
 use super::answers::{self, busy, empty, events, refuse};
 use super::events::{EventBody, EventIds, EventLog};
+use super::guard::prefers_stream;
 use super::headers::{self, Claimed};
 use super::{Face, Passed};
 
@@ -54,8 +55,13 @@ impl<S: Service> Passed<'_, S> {
             params,
             era: Some(Era::Modern),
         };
+        let stream_wanted = prefers_stream(self.headers);
         let mut future = match service.request(&session, request, &outlet) {
-            Work::Done(answer) => return answers::modern(answer),
+            // The status of an error is part of it, so it is never a stream.
+            Work::Done(answer) if answer.error_code.is_some() || !stream_wanted => {
+                return answers::modern(answer);
+            }
+            Work::Done(answer) => done(Some(answer)),
             Work::Open(future) => future,
             Work::Later(future) => match admit(self.face, future) {
                 Ok(future) => future,
@@ -65,8 +71,11 @@ impl<S: Service> Passed<'_, S> {
         // The answer alone is JSON; with anything before it, it is a stream. If the client goes
         // away, this future or the body is dropped, and the work with it (S-SHM-28).
         let first = poll_fn(|context| match future.as_mut().poll(context) {
-            Poll::Ready(answer) if log.is_untouched() => Poll::Ready(Some(answer)),
             Poll::Ready(answer) => {
+                let is_error = answer.as_ref().is_none_or(|it| it.error_code.is_some());
+                if log.is_untouched() && (is_error || !stream_wanted) {
+                    return Poll::Ready(Some(answer));
+                }
                 log.finish(answer);
                 Poll::Ready(None)
             }
