@@ -73,8 +73,8 @@ impl Context {
     fn numbered(&self) -> Question<'_> {
         let number = {
             let mut state = self.call.lock();
-            state.questions += 1;
-            state.questions
+            state.numbered += 1;
+            state.numbered
         };
         self.named(format!("input-{number}"))
     }
@@ -140,6 +140,10 @@ impl Question<'_> {
                 (Era::Legacy, None) => Some(random_name().map_err(Failure::from)?),
             };
         }
+        if params.mode() == ElicitMode::Form {
+            // A form always has a schema, be it without fields.
+            params.requested_schema.get_or_insert_with(empty_form);
+        }
         let answer = self.ask::<Elicit>(&params).await?;
         if answer.action == ElicitAction::Accept && params.mode() == ElicitMode::Form {
             check_form(&params, &answer)?;
@@ -200,7 +204,10 @@ impl Question<'_> {
             Asking::Rounds(rounds) => match rounds.answer(&self.key) {
                 Some(answer) => answer.clone(),
                 None => {
-                    self.check_room(call)?;
+                    let limit = call.kernel.limits.max_questions;
+                    if rounds.asked() >= limit {
+                        return Err(too_many(limit));
+                    }
                     rounds.ask(&self.key, InputRequest::new::<M>(params)?);
                     // Whoever drives the call sees the open question and ends the round.
                     pending().await
@@ -225,16 +232,17 @@ impl Question<'_> {
             ))
         })
     }
+}
 
-    fn check_room(&self, call: &Call) -> Result<(), Failure> {
-        let limit = call.kernel.limits.max_questions;
-        if call.lock().questions > limit {
-            return Err(Failure::internal(format!(
-                "the request asks more than the limit of {limit} questions"
-            )));
-        }
-        Ok(())
-    }
+/// More questions than one request may ask.
+fn too_many(limit: usize) -> Failure {
+    Failure::internal(format!(
+        "the request asks more than the limit of {limit} questions"
+    ))
+}
+
+fn empty_form() -> Json {
+    Json::from(serde_json::json!({"type": "object", "properties": {}}))
 }
 
 fn empty() -> Json {
@@ -273,6 +281,13 @@ async fn ask_as_request<M: Method>(
     task: Option<&TaskEntry>,
 ) -> Result<Json, Failure> {
     let limit = call.kernel.limits.max_questions;
+    {
+        let mut state = call.lock();
+        if state.asked >= limit {
+            return Err(too_many(limit));
+        }
+        state.asked += 1;
+    }
     let mut related = frame::MetaFields::default();
     if let Some(task) = task {
         related.add(
@@ -280,15 +295,6 @@ async fn ask_as_request<M: Method>(
             &serde_json::json!({ "taskId": task.id }),
         )?;
         task.wait_for_input();
-    }
-    {
-        let mut state = call.lock();
-        state.questions = state.questions.max(1);
-        if state.questions > limit {
-            return Err(Failure::internal(format!(
-                "the request asks more than the limit of {limit} questions"
-            )));
-        }
     }
     let (id, answer) = call.session.question();
     // Also when the handler is dropped meanwhile, nobody waits for the answer any more.

@@ -66,8 +66,10 @@ pub(crate) struct CallState {
     pub(crate) ended: bool,
     /// The last progress that was told.
     progress: Option<f64>,
-    /// How many questions were asked.
-    pub(crate) questions: usize,
+    /// How many questions got a number instead of a name.
+    pub(crate) numbered: usize,
+    /// How many questions were sent as requests.
+    pub(crate) asked: usize,
     /// Whether the call may become a task, and wants to.
     pub(crate) detaching: Detaching,
 }

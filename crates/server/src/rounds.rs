@@ -105,6 +105,11 @@ impl Rounds {
         self.lock().open.insert(key.to_owned(), question);
     }
 
+    /// How many questions were asked in all rounds so far.
+    pub(crate) fn asked(&self) -> usize {
+        self.answers.len() + self.lock().open.len()
+    }
+
     pub(crate) fn kept(&self, key: &str) -> Option<Json> {
         self.lock().kept.get(key).cloned()
     }
