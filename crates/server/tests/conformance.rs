@@ -1,0 +1,303 @@
+//! The official conformance suite against this kit, over HTTP and, through a bridge, over stdio.
+//!
+//! A server that lacks a feature can pass a scenario with no check made, so each scenario must
+//! make as many checks as it does today. `scripts/install-test-servers` installs the suite; without
+//! it these tests fail and say so.
+
+#![expect(clippy::unwrap_used, reason = "everything here is a test")]
+
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use attache_testkit::scratch::Scratch;
+
+/// How many checks each scenario makes at least, in whichever set it appears.
+const CHECKS: &[(&str, usize)] = &[
+    ("caching", 8),
+    ("completion-complete", 2),
+    ("dns-rebinding-protection", 2),
+    ("elicitation-sep1034-defaults", 6),
+    ("elicitation-sep1330-enums", 6),
+    ("http-custom-header-server-validation", 10),
+    ("http-header-validation", 14),
+    ("input-required-result-basic-elicitation", 3),
+    ("input-required-result-basic-list-roots", 3),
+    ("input-required-result-basic-sampling", 3),
+    ("input-required-result-capability-check", 2),
+    ("input-required-result-ignore-extra-params", 2),
+    ("input-required-result-missing-input-response", 2),
+    ("input-required-result-multi-round", 4),
+    ("input-required-result-multiple-input-requests", 3),
+    ("input-required-result-non-tool-request", 3),
+    ("input-required-result-request-state", 3),
+    ("input-required-result-result-type", 2),
+    ("input-required-result-tampered-state", 2),
+    ("input-required-result-unsupported-methods", 2),
+    ("input-required-result-validate-input", 3),
+    ("json-schema-2020-12", 8),
+    ("logging-set-level", 2),
+    ("ping", 2),
+    ("prompts-get-embedded-resource", 2),
+    ("prompts-get-simple", 2),
+    ("prompts-get-with-args", 2),
+    ("prompts-get-with-image", 2),
+    ("prompts-list", 2),
+    ("resources-list", 2),
+    ("resources-read-binary", 2),
+    ("resources-read-text", 2),
+    ("resources-subscribe", 2),
+    ("resources-templates-read", 2),
+    ("resources-unsubscribe", 2),
+    ("sep-2164-resource-not-found", 4),
+    ("server-initialize", 3),
+    ("server-session-lifecycle", 3),
+    ("server-sse-multiple-streams", 2),
+    ("server-sse-polling", 3),
+    ("server-stateless", 30),
+    ("tasks-capability-negotiation", 5),
+    ("tasks-dispatch-and-envelope", 9),
+    ("tasks-lifecycle", 9),
+    ("tasks-mrtr-composition", 2),
+    ("tasks-mrtr-input", 4),
+    ("tasks-request-headers", 5),
+    ("tasks-request-state-removal", 3),
+    ("tasks-required-task-error", 3),
+    ("tasks-wire-fields", 4),
+    ("tools-call-audio", 2),
+    ("tools-call-elicitation", 2),
+    ("tools-call-embedded-resource", 2),
+    ("tools-call-error", 2),
+    ("tools-call-image", 2),
+    ("tools-call-mixed-content", 2),
+    ("tools-call-sampling", 2),
+    ("tools-call-simple-text", 2),
+    ("tools-call-with-logging", 2),
+    ("tools-call-with-progress", 2),
+    ("tools-list", 3),
+];
+
+/// Scenarios of which the suite itself makes no check yet, or only of servers with that extension.
+const EMPTY: &[&str] = &[
+    "tasks-status-notifications",
+    "sep-2640-skills-directory",
+    "sep-2640-skills-enumeration",
+    "sep-2640-skills-manifest",
+];
+
+/// A process that ends with the test.
+struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn installed(path: &str) -> PathBuf {
+    let folder = match std::env::var_os("ATTACHE_TEST_DEPS") {
+        Some(folder) => PathBuf::from(folder),
+        None => PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../.test-deps")),
+    };
+    let file = folder.join("conformance/node_modules").join(path);
+    assert!(
+        file.exists(),
+        "{} is missing; run scripts/install-test-servers first",
+        file.display()
+    );
+    file
+}
+
+fn conformance_server() -> PathBuf {
+    let test = std::env::current_exe().unwrap();
+    let folder = test.ancestors().nth(2).unwrap().join("examples");
+    let program = folder.join("conformance-server");
+    assert!(
+        program.exists(),
+        "{} is missing; run `cargo build --examples -p attache-server` first",
+        program.display()
+    );
+    program
+}
+
+/// The server over HTTP, and its address.
+fn start_http() -> (Running, String) {
+    let mut child = Command::new(conformance_server())
+        .env("PORT", "0")
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut address = String::new();
+    let mut stdout = BufReader::new(child.stdout.take().unwrap());
+    stdout.read_line(&mut address).unwrap();
+    (Running(child), address.trim().to_owned())
+}
+
+/// The server over stdio behind a bridge, and the bridge's address.
+fn start_bridged(mode: &[&str]) -> (Running, String) {
+    let address = free_port();
+    let command = format!("{} --stdio", conformance_server().display());
+    let child = Command::new(installed("node/bin/node"))
+        .arg(installed("supergateway/dist/index.js"))
+        .args([
+            "--stdio",
+            &command,
+            "--outputTransport",
+            "streamableHttp",
+            "--port",
+        ])
+        .arg(address.port().to_string())
+        .args(mode)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let running = Running(child);
+    let deadline = Instant::now() + Duration::from_secs(30);
+    while TcpStream::connect(address).is_err() {
+        assert!(Instant::now() < deadline, "the bridge does not listen");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    (running, format!("http://{address}/mcp"))
+}
+
+fn free_port() -> SocketAddr {
+    TcpListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap()
+}
+
+/// What the suite found, by scenario: how many checks passed, how many failed.
+fn run(url: &str, set: &[&str]) -> BTreeMap<String, (usize, usize)> {
+    let folder = Scratch::new("conformance").unwrap();
+    let output = Command::new(installed("node/bin/node"))
+        .arg(installed("@modelcontextprotocol/conformance/dist/index.js"))
+        .args(["server", "--url", url, "-o", "out"])
+        .args(set)
+        .current_dir(folder.path())
+        .output()
+        .unwrap();
+    let printed = String::from_utf8_lossy(&output.stdout);
+    let (_, summary) = printed.split_once("=== SUMMARY ===").unwrap_or_else(|| {
+        panic!(
+            "no summary: {printed}{}",
+            String::from_utf8_lossy(&output.stderr)
+        )
+    });
+    summary
+        .lines()
+        .filter_map(|line| {
+            // "✓ ping: 2 passed, 0 failed"
+            let (name, counts) = line.trim_start_matches(['✓', '✗', ' ']).split_once(": ")?;
+            let (passed, failed) = counts.strip_suffix(" failed")?.split_once(" passed, ")?;
+            Some((
+                name.to_owned(),
+                (passed.parse().ok()?, failed.parse().ok()?),
+            ))
+        })
+        .filter(|(name, _)| name != "Total")
+        .collect()
+}
+
+/// Checks that nothing failed and enough was checked; what `excepted` names is not looked at.
+#[track_caller]
+fn judge(found: &BTreeMap<String, (usize, usize)>, excepted: impl Fn(&str) -> bool) {
+    judge_by(found, CHECKS, excepted);
+}
+
+#[track_caller]
+fn judge_by(
+    found: &BTreeMap<String, (usize, usize)>,
+    checks: &[(&str, usize)],
+    excepted: impl Fn(&str) -> bool,
+) {
+    for (name, (passed, failed)) in found.iter().filter(|(name, _)| !excepted(name)) {
+        assert_eq!(*failed, 0, "{name} has failures");
+        if EMPTY.contains(&name.as_str()) {
+            continue;
+        }
+        let least = checks
+            .iter()
+            .find(|(it, _)| it == name)
+            .map(|(_, least)| *least);
+        let least = least.unwrap_or_else(|| panic!("{name} is new; say how many checks it makes"));
+        assert!(
+            *passed >= least,
+            "{name} made {passed} checks instead of {least}"
+        );
+    }
+}
+
+fn total(found: &BTreeMap<String, (usize, usize)>) -> usize {
+    found.values().map(|(passed, _)| passed).sum()
+}
+
+#[track_caller]
+fn check_http(set: &[&str], scenarios: usize, checks: usize) {
+    let (_server, url) = start_http();
+    let found = run(&url, set);
+    judge(&found, |_| false);
+    assert!(
+        found.len() >= scenarios,
+        "{} scenarios: {found:?}",
+        found.len()
+    );
+    assert!(
+        total(&found) >= checks,
+        "{} checks: {found:?}",
+        total(&found)
+    );
+}
+
+#[test]
+fn requirements_of_2025_11_25() {
+    check_http(&["--requirements", "2025-11-25"], 30, 83);
+}
+
+#[test]
+fn requirements_of_2026_07_28() {
+    check_http(&["--requirements", "2026-07-28"], 37, 197);
+}
+
+#[test]
+fn the_whole_suite() {
+    check_http(&["--suite", "all"], 60, 233);
+}
+
+/// Hosts and origins are the bridge's own business, and so are streams.
+fn is_about_http(name: &str) -> bool {
+    [
+        "dns-rebinding-protection",
+        "server-sse-multiple-streams",
+        "server-sse-polling",
+    ]
+    .contains(&name)
+}
+
+#[test]
+fn requirements_of_2025_11_25_over_stdio() {
+    let (_bridge, url) = start_bridged(&["--stateful"]);
+    let found = run(&url, &["--requirements", "2025-11-25"]);
+    judge(&found, is_about_http);
+    assert!(total(&found) >= 78, "{} checks: {found:?}", total(&found));
+}
+
+#[test]
+fn requirements_of_2026_07_28_over_stdio() {
+    let (_bridge, url) = start_bridged(&[]);
+    let found = run(&url, &["--requirements", "2026-07-28"]);
+    // The bridge starts a process for each client, so a task of one is unknown to the next, and
+    // so is a change: two checks about changes are not made.
+    let mut checks = CHECKS.to_vec();
+    checks.retain(|(name, _)| *name != "server-stateless");
+    checks.push(("server-stateless", 28));
+    judge_by(&found, &checks, |name| {
+        is_about_http(name) || name.starts_with("tasks-")
+    });
+    assert!(total(&found) >= 150, "{} checks: {found:?}", total(&found));
+}

@@ -1,0 +1,365 @@
+//! Every limit at its limit.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use attache_server::protocol::{ElicitParams, Json};
+use attache_server::{
+    Context, EndReason, Failure, NoArguments, Resource, Server, TaskSupport, Tool,
+};
+use serde_json::{Value, json};
+use tokio::sync::Semaphore;
+
+use crate::support::{Wire, call, hello, modern, modern_with, text};
+
+fn ping(id: u64) -> Value {
+    json!({"jsonrpc": "2.0", "id": id, "method": "ping"})
+}
+
+/// A tool that waits until somebody opens the gate.
+fn gated(gate: &Arc<Semaphore>) -> Tool {
+    let gate = Arc::clone(gate);
+    Tool::new("wait", "Waits.", move |_, _: NoArguments| {
+        let gate = Arc::clone(&gate);
+        async move {
+            gate.acquire().await?.forget();
+            Ok("done")
+        }
+    })
+}
+
+#[tokio::test]
+async fn fault_23_a_message_of_the_greatest_length_and_one_longer() {
+    let server = hello().limits(|it| it.max_frame = 4096).build().unwrap();
+    let mut wire = Wire::new(&server);
+    let padded = |id: u64, length: usize| {
+        let message = ping(id).to_string();
+        format!("{message}{}", " ".repeat(length - message.len()))
+    };
+    wire.send_text(&padded(1, 4096)).await;
+    assert_eq!(wire.next().await["id"], 1);
+    // A line that is only a little longer, and one that is never at hand as a whole.
+    for length in [4097, 100_000] {
+        wire.send_text(&padded(2, length)).await;
+        let refused = wire.next_unjudged().await;
+        assert_eq!(refused["error"]["code"], -32600, "{refused}");
+        wire.send(&ping(3)).await;
+        assert_eq!(wire.next().await["id"], 3, "the next message works");
+    }
+}
+
+#[tokio::test]
+async fn so_many_handlers_run_and_so_many_requests_wait() {
+    let gate = Arc::new(Semaphore::new(0));
+    let server = hello()
+        .tool(gated(&gate))
+        .limits(|it| (it.max_running, it.max_waiting) = (2, 3))
+        .build()
+        .unwrap();
+    let mut wire = Wire::legacy(&server, "2025-11-25", json!({})).await;
+    for id in 1..=6 {
+        wire.send(&call(id, "wait", json!({}))).await;
+    }
+    let refused = wire.next().await;
+    assert_eq!(
+        (&refused["id"], &refused["error"]["code"]),
+        (&json!(6), &json!(-32603))
+    );
+    // What needs no handler is served all the same.
+    assert_eq!(wire.ask(ping(7)).await["result"], json!({}));
+    // One that waits can be cancelled like one that runs.
+    wire.send(
+        &json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 5}}),
+    )
+    .await;
+    gate.add_permits(4);
+    let mut answered = Vec::new();
+    for _ in 1..=4 {
+        answered.push(wire.next().await["id"].as_u64().unwrap());
+    }
+    answered.sort_unstable();
+    assert_eq!(answered, [1, 2, 3, 4]);
+    gate.add_permits(1);
+    assert_eq!(text(&wire.ask(call(8, "wait", json!({}))).await), "done");
+}
+
+#[tokio::test]
+async fn a_client_that_does_not_read_is_not_read_from_and_loses_news_only() {
+    let chatty = Tool::new(
+        "chatty",
+        "Talks.",
+        |context: Context, _: NoArguments| async move {
+            for progress in 1..=2_000_u32 {
+                context.progress_with(progress.into(), None, &"x".repeat(100));
+            }
+            Ok("done")
+        },
+    );
+    let server = hello()
+        .tool(chatty)
+        .limits(|it| it.max_output = 10_000)
+        .build()
+        .unwrap();
+    let mut wire = Wire::legacy(&server, "2025-11-25", json!({})).await;
+    let mut request = call(0, "chatty", json!({}));
+    request["params"]["_meta"]["progressToken"] = json!(1);
+    wire.send(&request).await;
+    let mut news = 0;
+    loop {
+        let message = wire.next().await;
+        if message["id"] == 0 {
+            break;
+        }
+        news += 1;
+    }
+    assert!((50..2_000).contains(&news), "{news} news came");
+    // Sending without reading comes to a halt instead of filling memory.
+    let flood = format!("{}\n", call(1, "hello", json!({}))).repeat(10_000);
+    let stuck = tokio::time::timeout(
+        Duration::from_millis(300),
+        wire.send_without_reading(&flood),
+    );
+    assert!(stuck.await.is_err(), "the server took everything");
+}
+
+#[tokio::test]
+async fn lists_come_in_pages_of_a_size() {
+    let mut builder = hello().limits(|it| it.page_size = 2);
+    for number in 1..=3 {
+        builder = builder.tool(Tool::new(
+            format!("t{number}"),
+            "x",
+            |_, _: NoArguments| async { Ok("x") },
+        ));
+    }
+    let mut wire = Wire::new(&builder.build().unwrap());
+    let first = wire.ask(modern(1, "tools/list", json!({}))).await;
+    assert_eq!(first["result"]["tools"].as_array().unwrap().len(), 2);
+    let cursor = first["result"]["nextCursor"].clone();
+    let second = wire
+        .ask(modern(2, "tools/list", json!({"cursor": cursor})))
+        .await;
+    assert_eq!(second["result"]["tools"].as_array().unwrap().len(), 2);
+    assert_eq!(second["result"].get("nextCursor"), None);
+}
+
+#[tokio::test]
+async fn so_many_resources_are_watched() {
+    let mut builder = Server::builder("test", "1")
+        .subscriptions()
+        .limits(|it| it.max_watched = 2);
+    for number in 1..=3 {
+        let uri = format!("a://{number}");
+        builder = builder.resource(Resource::new(uri, "x", |_, it| async move {
+            Ok(it.text("text/plain", "x"))
+        }));
+    }
+    let server = builder.build().unwrap();
+    let watch = |method: &str, number: u64| json!({"jsonrpc": "2.0", "id": 1, "method": format!("resources/{method}"), "params": {"uri": format!("a://{number}")}});
+    let mut wire = Wire::legacy(&server, "2025-11-25", json!({})).await;
+    for number in [1, 2, 1] {
+        assert_eq!(
+            wire.ask(watch("subscribe", number)).await["result"],
+            json!({})
+        );
+    }
+    assert_eq!(
+        wire.ask(watch("subscribe", 3)).await["error"]["code"],
+        -32603
+    );
+    wire.ask(watch("unsubscribe", 1)).await;
+    assert_eq!(wire.ask(watch("subscribe", 3)).await["result"], json!({}));
+
+    let mut wire = Wire::new(&server);
+    let listen = |uris: &[&str]| {
+        modern(
+            1,
+            "subscriptions/listen",
+            json!({"notifications": {"resourceSubscriptions": uris}}),
+        )
+    };
+    let answer = wire.ask(listen(&["a://1", "a://2", "a://3"])).await;
+    assert_eq!(answer["error"]["code"], -32602);
+    wire.send(&listen(&["a://1", "a://2"])).await;
+    assert_eq!(
+        wire.next().await["method"],
+        "notifications/subscriptions/acknowledged"
+    );
+}
+
+#[tokio::test]
+async fn so_many_subscriptions_are_open() {
+    let server = hello()
+        .list_changes()
+        .limits(|it| it.max_listens = 1)
+        .build()
+        .unwrap();
+    let mut wire = Wire::new(&server);
+    let listen = |id: u64| {
+        modern(
+            id,
+            "subscriptions/listen",
+            json!({"notifications": {"toolsListChanged": true}}),
+        )
+    };
+    wire.send(&listen(1)).await;
+    wire.next().await;
+    assert_eq!(wire.ask(listen(2)).await["error"]["code"], -32603);
+    wire.send(
+        &json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}}),
+    )
+    .await;
+    // The place is free as soon as the first one is gone.
+    loop {
+        wire.send(&listen(3)).await;
+        if wire.next().await["method"] == "notifications/subscriptions/acknowledged" {
+            break;
+        }
+        tokio::task::yield_now().await;
+    }
+}
+
+#[tokio::test]
+async fn so_many_tasks_are_kept() {
+    let gate = Arc::new(Semaphore::new(0));
+    let server = Server::builder("test", "1")
+        .tool(gated(&gate).tasks(TaskSupport::Optional))
+        .limits(|it| it.max_tasks = 2)
+        .build()
+        .unwrap();
+    let mut wire = Wire::new(&server);
+    let extension = json!({"extensions": {"io.modelcontextprotocol/tasks": {}}});
+    let begin = |id: u64| {
+        modern_with(
+            id,
+            "tools/call",
+            json!({"name": "wait", "arguments": {}}),
+            extension.clone(),
+        )
+    };
+    for id in [1, 2] {
+        assert_eq!(wire.ask(begin(id)).await["result"]["resultType"], "task");
+    }
+    assert_eq!(wire.ask(begin(3)).await["error"]["code"], -32603);
+}
+
+/// A tool that asks so many questions, each with an answer of some size.
+fn asking(count: usize) -> Tool {
+    Tool::new(
+        "ask",
+        "Asks.",
+        move |context: Context, _: NoArguments| async move {
+            for _ in 0..count {
+                context
+                    .elicit(ElicitParams {
+                        message: "?".to_owned(),
+                        ..ElicitParams::default()
+                    })
+                    .await?;
+            }
+            Ok("done")
+        },
+    )
+}
+
+/// Answers the questions of a modern tool until it gives a result or an error.
+async fn rounds(wire: &mut Wire, size: usize) -> (usize, Value) {
+    let mut params = json!({"name": "ask", "arguments": {}});
+    for round in 0.. {
+        let request = modern_with(
+            round,
+            "tools/call",
+            params.clone(),
+            json!({"elicitation": {}}),
+        );
+        let answer = wire.ask(request).await;
+        let result = &answer["result"];
+        if result["resultType"] != "input_required" {
+            return (usize::try_from(round).unwrap(), answer);
+        }
+        let keys = result["inputRequests"].as_object().unwrap().keys();
+        let content = json!({"action": "accept", "content": {"text": "x".repeat(size)}});
+        params["inputResponses"] = keys
+            .map(|key| (key.clone(), content.clone()))
+            .collect::<serde_json::Map<_, _>>()
+            .into();
+        params["requestState"] = result["requestState"].clone();
+    }
+    unreachable!()
+}
+
+#[tokio::test]
+async fn so_many_questions_are_asked() {
+    for (count, is_allowed) in [(3, true), (4, false)] {
+        let server = Server::builder("test", "1")
+            .tool(asking(count))
+            .limits(|it| it.max_questions = 3);
+        let mut wire = Wire::new(&server.build().unwrap());
+        let (round, answer) = rounds(&mut wire, 1).await;
+        assert_eq!(round, 3);
+        assert_eq!(answer.get("result").is_some(), is_allowed, "{answer}");
+    }
+}
+
+#[tokio::test]
+async fn a_state_has_a_greatest_length() {
+    let server = Server::builder("test", "1")
+        .tool(asking(3))
+        .limits(|it| it.max_state = 3000);
+    let server = server.build().unwrap();
+    let (_, answer) = rounds(&mut Wire::new(&server), 100).await;
+    assert_eq!(text(&answer), "done");
+    let (_, answer) = rounds(&mut Wire::new(&server), 2000).await;
+    assert_eq!(answer["error"]["code"], -32603);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_end_of_input_has_a_grace() {
+    let sleepy = Tool::new("sleep", "Sleeps.", |_, _: NoArguments| async {
+        tokio::time::sleep(Duration::from_secs(5)).await;
+        Ok("awake")
+    });
+    for (grace, expected) in [(4, 0), (6, 1)] {
+        let server = hello()
+            .tool(sleepy.clone())
+            .limits(|it| it.end_grace = Duration::from_secs(grace))
+            .build()
+            .unwrap();
+        let mut wire = Wire::legacy(&server, "2025-11-25", json!({})).await;
+        wire.send(&call(1, "sleep", json!({}))).await;
+        let started = tokio::time::Instant::now();
+        let (rest, reason) = wire.finish().await;
+        assert_eq!((rest.len(), reason), (expected, EndReason::EndOfInput));
+        assert!(started.elapsed() <= Duration::from_secs(grace) + Duration::from_millis(100));
+    }
+}
+
+#[tokio::test]
+async fn fault_26_depth_and_numbers_beyond_reason_harm_nobody() {
+    let raw = Tool::raw(
+        "echo",
+        "Echoes.",
+        Json::from(json!({"type": "object"})),
+        |_, it: Json| async move { Ok::<_, Failure>(it.to_string()) },
+    );
+    let mut wire = Wire::legacy(&hello().tool(raw).build().unwrap(), "2025-11-25", json!({})).await;
+    let send = |arguments: &str| {
+        format!(
+            r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"echo","arguments":{arguments}}}}}"#
+        )
+    };
+    let deep = format!("{{\"a\":{}{}}}", "[".repeat(100_000), "]".repeat(100_000));
+    wire.send_text(&send(&deep)).await;
+    assert_eq!(wire.next().await["error"]["code"], -32602);
+    wire.send_text(&send(r#"{"n":123456789012345678901234567890,"d":1e300}"#))
+        .await;
+    assert_eq!(
+        wire.next_unjudged().await["result"]["content"][0]["text"],
+        r#"{"n":123456789012345678901234567890,"d":1e300}"#
+    );
+    wire.send_text(
+        r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","name":"hello"}}"#,
+    )
+    .await;
+    assert_eq!(wire.next().await["error"]["code"], -32602);
+}

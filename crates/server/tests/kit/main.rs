@@ -1,0 +1,16 @@
+//! The kit from outside: over memory, over real processes, over real sockets.
+
+#![expect(clippy::unwrap_used, reason = "everything here is a test")]
+
+mod asking;
+mod both_eras;
+mod changes;
+mod handlers;
+mod http;
+mod http_client;
+mod http_streams;
+mod limits;
+mod opening;
+mod seed_002;
+mod support;
+mod tasks;
