@@ -39,6 +39,7 @@ mod prims;
 mod print;
 mod reader;
 mod session;
+mod stack;
 mod symbols;
 mod syntax;
 mod value;

@@ -9,6 +9,7 @@ use crate::limits::{Interrupt, Limits, Uninterrupted};
 use crate::machine::{Exit, Machine};
 use crate::print::{self, Style};
 use crate::reader::{Positions, Reader};
+use crate::stack;
 use crate::syntax::expand::{Expander, Head};
 use crate::syntax::scopes::{Binding, SYSTEM, ScopeId, Special, USER};
 use crate::value::Value;
@@ -269,7 +270,11 @@ fn compile_form(machine: &mut Machine, form: Value, scope: ScopeId) -> Fallible<
     } = machine;
     let node = expander.top(world, form, scope)?;
     let extent = program.extent();
-    let entry = compile(&node, &expander.variables, program)?;
+    let entry = if expander.deep {
+        stack::deep(|| compile(&node, &expander.variables, program))?
+    } else {
+        compile(&node, &expander.variables, program)?
+    };
     world.heap.charge_permanent(program.bytes_since(extent))?;
     Ok(entry)
 }

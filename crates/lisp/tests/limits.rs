@@ -227,3 +227,61 @@ fn the_same_source_gives_the_same_result() {
         assert_eq!(run(&Limits::default(), source).unwrap(), first);
     }
 }
+
+/// Programs write programs: forms nest far deeper than a person would write them.
+#[test]
+fn generated_forms_nest_deeply() {
+    let nested =
+        |open: &str, close: &str, n: usize| format!("{}42{}", open.repeat(n), close.repeat(n));
+    let deep = 9_900;
+    for (name, open, close, n) in [
+        ("let*", "(let* ((a 1) (b a)) ", ")", 1_000),
+        ("cond", "(cond (#f 1) (else ", "))", 1_000),
+        (
+            "cond with receivers",
+            "(cond (#f => car) (else ",
+            "))",
+            1_000,
+        ),
+        ("define", "(let () (define x 1) ", ")", 1_000),
+        (
+            "named let",
+            "(let loop ((i 0)) (if (< i 1) (loop (+ i 1)) ",
+            "))",
+            400,
+        ),
+        ("case", "(case 3 ((1 2) 'x) (else ", "))", 1_000),
+        ("calls", "(car (list ", "))", 4_900),
+        ("if", "(if #t ", ")", deep),
+        ("begin", "(begin ", ")", deep),
+        ("immediate lambda", "((lambda (x) ", ") 1)", 4_900),
+        ("guard", "(guard (e (#t 0)) ", ")", 300),
+    ] {
+        let source = nested(open, close, n);
+        let outcome = run(&Limits::default(), &source).map(|outcome| outcome.value);
+        assert_eq!(outcome.as_deref(), Ok("42"), "{name}");
+    }
+    let clauses = "(#f => car) ".repeat(2_000);
+    let long = format!("(cond {clauses} (else 42))");
+    assert_eq!(run(&Limits::default(), &long).unwrap().value, "42");
+    let procedures = format!("({}42{})", "((lambda () ".repeat(3_000), "))".repeat(3_000));
+    assert_eq!(kind(&Limits::default(), &procedures), Some(ErrorKind::Type));
+    let template = format!("`{}1{}", "(".repeat(2_000), ")".repeat(2_000));
+    assert!(run(&Limits::default(), &template).is_ok());
+}
+
+#[test]
+fn nesting_at_the_edge() {
+    let nested = |n: usize| format!("{}1{}", "(if #t ".repeat(n), ")".repeat(n));
+    assert!(run(&Limits::default(), &nested(9_999)).is_ok());
+    assert_eq!(
+        kind(&Limits::default(), &nested(10_001)),
+        Some(ErrorKind::Depth)
+    );
+    let limits = Limits {
+        depth: 300,
+        ..Limits::default()
+    };
+    assert!(run(&limits, &nested(299)).is_ok());
+    assert_eq!(kind(&limits, &nested(301)), Some(ErrorKind::Depth));
+}

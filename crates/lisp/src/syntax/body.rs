@@ -37,21 +37,22 @@ impl Expander {
         form: Value,
         scope: ScopeId,
     ) -> Fallible<Node> {
-        self.nest()?;
         self.enter(form);
         let mut form = form;
-        let node = loop {
+        loop {
             match self.head(world, form, scope) {
                 Head::Macro(index) => {
                     form = self.use_macro(world, index, form, scope)?;
                     self.enter(form);
                 }
-                Head::Special(special) => break self.top_special(world, special, form, scope)?,
-                Head::Other => break self.expression(world, form, scope)?,
+                Head::Special(special) => {
+                    return self.deeper(world, |expander, world| {
+                        expander.top_special(world, special, form, scope)
+                    });
+                }
+                Head::Other => return self.expression(world, form, scope),
             }
-        };
-        self.nesting -= 1;
-        Ok(node)
+        }
     }
 
     fn top_special(
@@ -229,7 +230,6 @@ impl Expander {
         forms: &[Value],
         scope: ScopeId,
     ) -> Fallible<Node> {
-        self.nest()?;
         let scope = self.scopes.inner(scope);
         let mut items = Vec::new();
         let mut pending: Vec<Value> = forms.iter().rev().copied().collect();
@@ -239,9 +239,7 @@ impl Expander {
             definitions |= self.body_form(world, form, scope, &mut items, &mut pending)?;
             self.here = before;
         }
-        let node = self.body_items(world, items, scope, definitions)?;
-        self.nesting -= 1;
-        Ok(node)
+        self.body_items(world, items, scope, definitions)
     }
 
     /// Classifies one form of a body; answers whether it defines a variable.

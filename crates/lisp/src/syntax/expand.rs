@@ -7,17 +7,20 @@ use crate::error::{ErrorKind, Fallible, Fault, Position};
 use crate::object::Object;
 use crate::prims;
 use crate::reader::Positions;
+use crate::stack;
 use crate::syntax::library::Libraries;
 use crate::syntax::rules::{Macro, Use};
 use crate::syntax::scopes::{
     Binding, Meaning, SPECIALS, SYSTEM, ScopeId, Scopes, Special, base_symbol, is_identifier,
 };
-use crate::syntax::{Lambda, MAX_NESTING, Node, Var, Variable};
+use crate::syntax::{Lambda, Node, Var, Variable};
 use crate::value::Value;
 use crate::world::{Global, World};
 
 /// Bytes charged for a macro beyond its data.
 const MACRO_BYTES: usize = 128;
+/// Levels of nesting that cost a step more at every expression.
+const LEVELS_PER_STEP: usize = 16;
 /// Bytes charged for a global variable.
 const GLOBAL_BYTES: usize = 64;
 
@@ -31,7 +34,9 @@ pub(crate) struct Expander {
     pub(crate) positions: Positions,
     /// The innermost form with a known place.
     pub(crate) here: Option<Position>,
-    pub(crate) nesting: usize,
+    nesting: usize,
+    /// The form being expanded needed the second stack.
+    pub(crate) deep: bool,
 }
 
 /// A special form or macro use taken apart.
@@ -52,6 +57,7 @@ impl Expander {
             positions: Positions::new(),
             here: None,
             nesting: 0,
+            deep: false,
         }
     }
 
@@ -74,6 +80,7 @@ impl Expander {
     pub(crate) fn top(&mut self, world: &mut World, form: Value, scope: ScopeId) -> Fallible<Node> {
         self.variables.clear();
         self.nesting = 0;
+        self.deep = false;
         let scopes = self.scopes.len();
         let macros = self.macros.len();
         let result = self.definition_or_expression(world, form, scope);
@@ -217,16 +224,27 @@ impl Expander {
         before
     }
 
-    pub(crate) fn nest(&mut self) -> Fallible<()> {
-        self.nesting += 1;
-        if self.nesting > MAX_NESTING {
-            return Err(Fault::limit(
-                ErrorKind::Depth,
-                format!("forms nest deeper than {MAX_NESTING}"),
-            )
-            .at(self.here));
+    /// Works one level deeper, on the second stack where the first may end.
+    pub(crate) fn deeper<T: Send>(
+        &mut self,
+        world: &mut World,
+        work: impl FnOnce(&mut Self, &mut World) -> Fallible<T> + Send,
+    ) -> Fallible<T> {
+        let most = stack::MAX_NESTING.min(world.limits.depth);
+        if self.nesting >= most {
+            let message = format!("forms nest deeper than {most}");
+            return Err(Fault::limit(ErrorKind::Depth, message).at(self.here));
         }
-        Ok(())
+        self.nesting += 1;
+        let result = if self.nesting == stack::SHALLOW {
+            world.charge(stack::STEPS)?;
+            self.deep = true;
+            stack::deep(|| work(self, world))
+        } else {
+            work(self, world)
+        };
+        self.nesting -= 1;
+        result
     }
 
     /// Expands an expression.
@@ -236,29 +254,37 @@ impl Expander {
         form: Value,
         scope: ScopeId,
     ) -> Fallible<Node> {
-        self.nest()?;
+        // A name is looked for through as many scopes as there are levels.
+        world.charge(1 + self.nesting / LEVELS_PER_STEP)?;
         let before = self.enter(form);
-        world.charge(1)?;
-        let mut form = form;
-        let node = loop {
-            if is_identifier(&world.heap, form) {
-                break self.variable(world, form, scope)?;
-            }
-            if form.as_pair().is_none() {
-                break self.constant(world, form)?;
-            }
-            match self.head(world, form, scope) {
-                Head::Special(special) => break self.special(world, special, form, scope)?,
-                Head::Macro(index) => {
+        let node = if is_identifier(&world.heap, form) {
+            self.variable(world, form, scope)?
+        } else if form.as_pair().is_none() {
+            self.constant(world, form)?
+        } else {
+            self.deeper(world, |expander, world| {
+                expander.combination(world, form, scope)
+            })?
+        };
+        self.here = before;
+        Ok(node)
+    }
+
+    /// Expands a special form, a macro use or a call.
+    fn combination(&mut self, world: &mut World, form: Value, scope: ScopeId) -> Fallible<Node> {
+        match self.head(world, form, scope) {
+            Head::Special(special) => self.special(world, special, form, scope),
+            Head::Macro(index) => {
+                let mut form = self.use_macro(world, index, form, scope)?;
+                self.enter(form);
+                while let Head::Macro(index) = self.head(world, form, scope) {
                     form = self.use_macro(world, index, form, scope)?;
                     self.enter(form);
                 }
-                Head::Other => break self.call(world, form, scope)?,
+                self.expression(world, form, scope)
             }
-        };
-        self.here = before;
-        self.nesting -= 1;
-        Ok(node)
+            Head::Other => self.call(world, form, scope),
+        }
     }
 
     pub(crate) fn expressions(
@@ -343,15 +369,16 @@ impl Expander {
         let items = self.list(world, form)?;
         let mut nodes = self.expressions(world, &items, scope)?;
         let operator = nodes.remove(0);
-        match operator {
+        let mut operator = operator;
+        match &mut operator {
             Node::Lambda(lambda)
                 if lambda.rest.is_none() && lambda.required.len() == nodes.len() =>
             {
-                let lambda = *lambda;
-                let bindings = lambda.required.into_iter().zip(nodes).collect();
-                Ok(Node::Let(bindings, Box::new(lambda.body)))
+                let body = std::mem::replace(&mut lambda.body, Node::unspecified());
+                let bindings = lambda.required.iter().copied().zip(nodes).collect();
+                Ok(Node::Let(bindings, Box::new(body)))
             }
-            operator => Ok(Node::Call(Box::new(operator), nodes, here)),
+            _ => Ok(Node::Call(Box::new(operator), nodes, here)),
         }
     }
 
@@ -585,11 +612,10 @@ impl Expander {
         }
         let Head::Special(Special::SyntaxRules) = self.head(world, form, scope) else {
             if let Head::Macro(index) = self.head(world, form, scope) {
-                self.nest()?;
                 let expanded = self.use_macro(world, index, form, scope)?;
-                let binding = self.transformer(world, expanded, scope);
-                self.nesting -= 1;
-                return binding;
+                return self.deeper(world, |expander, world| {
+                    expander.transformer(world, expanded, scope)
+                });
             }
             return Err(self.syntax("a macro is made with syntax-rules"));
         };
@@ -633,27 +659,28 @@ impl Expander {
         if !contains_alias(world, datum)? {
             return Ok(datum);
         }
-        self.nest()?;
-        let stripped = if is_identifier(&world.heap, datum) {
-            base_symbol(&world.heap, datum)
-        } else if let Some(items) = world.heap.as_vector(datum).cloned() {
+        if is_identifier(&world.heap, datum) {
+            return Ok(base_symbol(&world.heap, datum));
+        }
+        self.deeper(world, |expander, world| expander.strip_inside(world, datum))
+    }
+
+    fn strip_inside(&mut self, world: &mut World, datum: Value) -> Fallible<Value> {
+        if let Some(items) = world.heap.as_vector(datum).cloned() {
             let mut stripped = Vec::with_capacity(items.len());
             for item in items {
                 stripped.push(self.strip(world, item)?);
             }
-            world.heap.vector(stripped)?
-        } else {
-            let mut items = Vec::new();
-            let mut rest = datum;
-            while let Some([car, cdr]) = world.heap.pair(rest) {
-                items.push(self.strip(world, car)?);
-                rest = cdr;
-            }
-            let tail = self.strip(world, rest)?;
-            world.heap.list_onto(&items, tail)?
-        };
-        self.nesting -= 1;
-        Ok(stripped)
+            return world.heap.vector(stripped);
+        }
+        let mut items = Vec::new();
+        let mut rest = datum;
+        while let Some([car, cdr]) = world.heap.pair(rest) {
+            items.push(self.strip(world, car)?);
+            rest = cdr;
+        }
+        let tail = self.strip(world, rest)?;
+        world.heap.list_onto(&items, tail)
     }
 
     /// Values that the collector must keep for the expander.

@@ -95,13 +95,13 @@ impl Expander {
     }
 
     fn import_set(&mut self, world: &mut World, set: Value) -> Fallible<Imported> {
-        self.nest()?;
         let parts = self.list(world, set)?;
         let first = parts.first().copied().unwrap_or(Value::NIL);
         let modifier = world.heap.symbols.name(first);
         let nested = parts.get(1).is_some_and(|part| part.as_pair().is_some());
         let imported = if nested && matches!(&*modifier, "only" | "except" | "prefix" | "rename") {
-            let inner = self.import_set(world, parts[1])?;
+            let inner = parts[1];
+            let inner = self.deeper(world, |expander, world| expander.import_set(world, inner))?;
             Imported::Names(self.modify_import(world, &modifier, inner, &parts[2..], set)?)
         } else {
             let name = world.describe(set);
@@ -119,7 +119,6 @@ impl Expander {
                 }
             }
         };
-        self.nesting -= 1;
         Ok(imported)
     }
 

@@ -5,10 +5,12 @@
 
 use crate::error::{ErrorKind, Fallible, Fault};
 use crate::object::Object;
-use crate::syntax::MAX_NESTING;
 use crate::syntax::scopes::{Binding, Meaning, ScopeId, Scopes, Special, is_identifier};
 use crate::value::Value;
 use crate::world::World;
+
+/// How deep patterns, templates and what they match may nest.
+const MAX_NESTING: usize = 200;
 
 /// A macro.
 #[derive(Debug)]
