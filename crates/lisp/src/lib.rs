@@ -42,6 +42,7 @@ mod session;
 mod stack;
 mod symbols;
 mod syntax;
+mod tidy;
 mod value;
 mod world;
 

@@ -12,6 +12,7 @@ use crate::number::arith::{Arith, Compare};
 use crate::object::{Arity, Frame, Object};
 use crate::prims::{self, Primitive, Run};
 use crate::syntax::expand::Expander;
+use crate::tidy::Schedule;
 use crate::value::Value;
 use crate::world::{SLICE, World};
 
@@ -55,6 +56,8 @@ pub(crate) struct Machine {
     pub(crate) kept: Vec<Value>,
     /// Code before this place is the standard library's.
     pub(crate) library_end: u32,
+    /// When to drop code and macros again.
+    pub(crate) tidying: Schedule,
     /// Standard procedures that the machine itself calls.
     pub(crate) signal: Value,
     pub(crate) rewind: Value,
@@ -82,6 +85,7 @@ impl Machine {
             form: (0, 0),
             kept: Vec::new(),
             library_end: 0,
+            tidying: Schedule::default(),
             signal: Value::FALSE,
             rewind: Value::FALSE,
         }
@@ -156,7 +160,7 @@ impl Machine {
             }
             None => {}
         }
-        if self.world.heap.used >= self.world.heap.collect_at {
+        if self.world.heap.is_due() {
             self.collect();
         }
         Ok(())

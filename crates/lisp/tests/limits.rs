@@ -215,6 +215,47 @@ fn long_sessions_do_not_grow() {
     assert!(peak(&mut session) < before + 10_000_000);
 }
 
+/// What a definition replaced is dropped: code, macros, the scopes of local macros.
+#[test]
+fn sessions_are_used_very_many_times() {
+    let mut session = Session::new(Limits {
+        heap: 8 << 20,
+        ..Limits::default()
+    });
+    let mut evaluate = |source: &str| {
+        let outcome = session.evaluate(source, None, &Uninterrupted);
+        outcome.unwrap_or_else(|failure| panic!("{source}: {failure}"))
+    };
+    evaluate(
+        "(define k #f) (define n 0)
+         (define (resume) (if (< n 3) (begin (set! n (+ n 1)) (k n)) 'over))
+         (define-library (counting) (export twice)
+           (begin (define-syntax twice (syntax-rules () ((_ e) (begin e e))))))
+         (import (counting))",
+    );
+    evaluate("(define got (list (call/cc (lambda (c) (set! k c) 0)) (lambda (x) x)))");
+    for round in 0..100_000 {
+        let source = match round % 4 {
+            0 => format!("(define (f x) (let ((y {round})) (lambda (z) (+ x y z))))"),
+            1 => "(define-syntax swap (syntax-rules () ((_ a b) (let ((t a)) (set! a b) (set! b t)))))"
+                .to_owned(),
+            2 => "(let-syntax ((m (syntax-rules () ((_ x) (lambda () x))))) (m 1))".to_owned(),
+            _ => format!("(define held (list ((f 1) 2) '({round} \"text\")))"),
+        };
+        evaluate(&source);
+    }
+    assert_eq!(evaluate("held").value, "(99999 (99999 \"text\"))");
+    assert_eq!(
+        evaluate("(define p 1) (define q 2) (swap p q) (list p q)").value,
+        "(2 1)"
+    );
+    assert_eq!(evaluate("(twice (set! n 0)) n").value, "0");
+    // The continuation goes back to code that was moved.
+    assert_eq!(evaluate("(resume)").value, "");
+    assert_eq!(evaluate("(car got)").value, "1");
+    assert_eq!(evaluate("((cadr got) 'kept)").value, "kept");
+}
+
 #[test]
 fn the_same_source_gives_the_same_result() {
     let source = "(define (walk n) (if (= n 0) '() (cons (make-string n #\\a) (walk (- n 1)))))

@@ -17,8 +17,8 @@ use crate::syntax::{Lambda, Node, Var, Variable};
 use crate::value::Value;
 use crate::world::{Global, World};
 
-/// Bytes charged for a macro beyond its data.
-const MACRO_BYTES: usize = 128;
+/// Bytes that an expression takes while its form is expanded and compiled: nodes, scopes, slots.
+const EXPRESSION_BYTES: usize = 96;
 /// Levels of nesting that cost a step more at every expression.
 const LEVELS_PER_STEP: usize = 16;
 /// Bytes charged for a global variable.
@@ -35,6 +35,8 @@ pub(crate) struct Expander {
     /// The innermost form with a known place.
     pub(crate) here: Option<Position>,
     nesting: usize,
+    /// Bytes of heap that the form being expanded gives back when it is compiled.
+    pub(crate) borrowed: usize,
     /// The form being expanded needed the second stack.
     pub(crate) deep: bool,
 }
@@ -57,6 +59,7 @@ impl Expander {
             positions: Positions::new(),
             here: None,
             nesting: 0,
+            borrowed: 0,
             deep: false,
         }
     }
@@ -256,6 +259,8 @@ impl Expander {
     ) -> Fallible<Node> {
         // A name is looked for through as many scopes as there are levels.
         world.charge(1 + self.nesting / LEVELS_PER_STEP)?;
+        world.heap.charge(EXPRESSION_BYTES)?;
+        self.borrowed += EXPRESSION_BYTES;
         let before = self.enter(form);
         let node = if is_identifier(&world.heap, form) {
             self.variable(world, form, scope)?
@@ -642,15 +647,14 @@ impl Expander {
             };
             compiled.push((arguments, template));
         }
-        world
-            .heap
-            .charge_permanent(MACRO_BYTES + compiled.len() * 16)?;
-        self.macros.push(Macro {
+        let rules = Macro {
             scope,
             ellipsis,
             literals,
             rules: compiled,
-        });
+        };
+        world.heap.charge_permanent(rules.bytes())?;
+        self.macros.push(rules);
         Ok(Binding::Macro((self.macros.len() - 1) as u32))
     }
 
@@ -685,15 +689,9 @@ impl Expander {
 
     /// Values that the collector must keep for the expander.
     pub(crate) fn roots(&self) -> impl Iterator<Item = Value> + '_ {
-        let macros = self.macros.iter().flat_map(|rules| {
-            let data = rules
-                .rules
-                .iter()
-                .flat_map(|&(pattern, template)| [pattern, template]);
-            data.chain(rules.literals.iter().copied())
-                .chain(rules.ellipsis)
-        });
+        let macros = self.macros.iter();
         macros
+            .flat_map(Macro::values)
             .chain(self.scopes.identifiers())
             .chain(self.libraries.roots())
             .chain(self.positions.keys().copied())

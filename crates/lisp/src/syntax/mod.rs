@@ -10,6 +10,7 @@ pub(crate) mod library;
 pub(crate) mod quasi;
 pub(crate) mod rules;
 pub(crate) mod scopes;
+pub(crate) mod upkeep;
 
 use crate::error::Position;
 use crate::value::Value;

@@ -24,6 +24,24 @@ pub(crate) struct Macro {
     pub(crate) rules: Vec<(Value, Value)>,
 }
 
+impl Macro {
+    /// What a macro is charged beyond its data.
+    pub(crate) fn bytes(&self) -> usize {
+        128 + self.rules.len() * 16
+    }
+
+    /// The data it is made of.
+    pub(crate) fn values(&self) -> impl Iterator<Item = Value> + '_ {
+        let rules = self
+            .rules
+            .iter()
+            .flat_map(|&(pattern, template)| [pattern, template]);
+        rules
+            .chain(self.literals.iter().copied())
+            .chain(self.ellipsis)
+    }
+}
+
 /// What a pattern variable stands for.
 #[derive(Debug)]
 enum Matched {
