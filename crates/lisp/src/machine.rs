@@ -1,7 +1,7 @@
 //! The machine that runs code.
 //!
 //! Owns the registers, the stack and the loop over operations; calls that need more than entering
-//! a closure, continuations and faults are in `control`. Its stack is a vector: no Scheme program
+//! a closure are in `control`, then `continuations` and `faults`. Its stack is a vector: no Scheme program
 //! can use Rust's.
 
 use crate::code::{Capture, Op, Program};

@@ -7,9 +7,12 @@ pub(crate) mod body;
 pub(crate) mod derived;
 pub(crate) mod expand;
 pub(crate) mod library;
+pub(crate) mod primitive;
 pub(crate) mod quasi;
+pub(crate) mod records;
 pub(crate) mod rules;
 pub(crate) mod scopes;
+pub(crate) mod strip;
 pub(crate) mod upkeep;
 
 use crate::error::Position;
