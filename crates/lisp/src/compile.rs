@@ -13,15 +13,23 @@ use crate::object::Arity;
 use crate::syntax::{Lambda, Node, Var, Variable};
 use crate::value::Value;
 
-/// Compiles a top-level form; answers where its code starts.
-pub(crate) fn compile(node: &Node, variables: &[Variable], program: &mut Program) -> Fallible<u32> {
+/// Compiles a top-level form; answers where its code starts. Code without a place of its own is
+/// where the form is.
+pub(crate) fn compile(
+    node: &Node,
+    variables: &[Variable],
+    place: Option<Position>,
+    program: &mut Program,
+) -> Fallible<u32> {
     let mut generator = Generator {
         variables,
         program,
-        functions: vec![Function::default()],
+        place,
+        functions: Vec::new(),
         loops: HashMap::new(),
         failed: None,
     };
+    generator.begin_function(Function::default());
     generator.value(node, Place::Tail);
     let (entry, _) = generator.finish_function();
     match generator.failed {
@@ -63,6 +71,8 @@ pub(crate) enum Found {
 pub(crate) struct Generator<'a> {
     pub(crate) variables: &'a [Variable],
     program: &'a mut Program,
+    /// Where the form is.
+    place: Option<Position>,
     functions: Vec<Function>,
     /// Loops known to be jumps or not.
     pub(crate) loops: HashMap<Var, bool>,
@@ -114,6 +124,11 @@ impl Generator<'_> {
 
     pub(crate) fn shrink(&mut self, count: u32) {
         self.function().height -= count;
+    }
+
+    fn begin_function(&mut self, function: Function) {
+        self.functions.push(function);
+        self.mark(self.place);
     }
 
     /// Adds a finished function to the program.
@@ -420,7 +435,7 @@ impl Generator<'_> {
             function.slots.insert(parameter, function.height);
             function.height += 1;
         }
-        self.functions.push(function);
+        self.begin_function(function);
         for &parameter in lambda.required.iter().chain(&lambda.rest) {
             if self.in_cell(parameter)
                 && let Found::Slot(slot) = self.find(parameter)

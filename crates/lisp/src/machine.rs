@@ -148,7 +148,7 @@ impl Machine {
         let slice = SLICE.min(self.world.reserve);
         self.world.reserve -= slice;
         self.world.fuel += i64::try_from(slice).unwrap_or(0);
-        match interrupt.poll() {
+        match interrupt.poll(self.world.steps()) {
             Some(Stop::Deadline) => {
                 return Err(Fault::limit(ErrorKind::Time, "the time is used up"));
             }

@@ -277,11 +277,12 @@ fn compile_form(machine: &mut Machine, form: Value, scope: ScopeId) -> Fallible<
         ..
     } = machine;
     let extent = program.extent();
+    let place = expander.here;
     let compiled = expander.top(world, form, scope).and_then(|node| {
         if expander.deep {
-            stack::deep(|| compile(&node, &expander.variables, program))
+            stack::deep(|| compile(&node, &expander.variables, place, program))
         } else {
-            compile(&node, &expander.variables, program)
+            compile(&node, &expander.variables, place, program)
         }
     });
     let borrowed = std::mem::take(&mut expander.borrowed);
