@@ -5,6 +5,7 @@
 
 #![forbid(unsafe_code)]
 
+mod lisp;
 mod methods;
 
 use attache_protocol::{
@@ -13,6 +14,7 @@ use attache_protocol::{
 };
 use bytes::Bytes;
 
+pub use lisp::{lisp_evaluator, lisp_reader};
 pub use methods::methods;
 
 /// The longest line of the framing target; short, so that it is reached.
