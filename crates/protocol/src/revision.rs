@@ -68,6 +68,18 @@ pub struct Features {
     pub identity_details: bool,
     /// Tasks as the experimental feature of 2025-11-25 (section 23 of the ledger).
     pub experimental_tasks: bool,
+    /// Progress may say what is being done (X-PROG-03).
+    pub progress_message: bool,
+    /// Tools may carry annotations.
+    pub tool_annotations: bool,
+    /// Content may be a sound.
+    pub audio: bool,
+    /// Results may be structured or link to resources; named things have `title` and `_meta`.
+    pub structured_results: bool,
+    /// Bad argument values are a tool's result, not an error (S-TOOL-09).
+    pub argument_errors_are_results: bool,
+    /// The error about an unreadable message has no `id` at all (X-BASE-05).
+    pub errors_without_id: bool,
 }
 
 const FIRST: Features = Features {
@@ -81,11 +93,20 @@ const FIRST: Features = Features {
     identity_title: false,
     identity_details: false,
     experimental_tasks: false,
+    progress_message: false,
+    tool_annotations: false,
+    audio: false,
+    structured_results: false,
+    argument_errors_are_results: false,
+    errors_without_id: false,
 };
 
 const V2025_03_26: Features = Features {
     batches: true,
     completion_capability: true,
+    progress_message: true,
+    tool_annotations: true,
+    audio: true,
     ..FIRST
 };
 
@@ -94,6 +115,7 @@ const V2025_06_18: Features = Features {
     completion_context: true,
     elicitation: true,
     identity_title: true,
+    structured_results: true,
     ..V2025_03_26
 };
 
@@ -102,6 +124,8 @@ const V2025_11_25: Features = Features {
     sampling_tools: true,
     identity_details: true,
     experimental_tasks: true,
+    argument_errors_are_results: true,
+    errors_without_id: true,
     ..V2025_06_18
 };
 

@@ -1,0 +1,75 @@
+//! `subscriptions/listen`: a request that stays open.
+
+use std::sync::Arc;
+
+use attache_protocol::{ListenParams, ListenResult};
+
+use crate::asking::Asking;
+use crate::changes::{Listen, TaskSubscriptions, closing_meta, granted};
+use crate::kernel::Kernel;
+use crate::service::Work;
+
+use super::handlers::Client;
+use super::modern::declares_tasks;
+use super::running::drive;
+use super::{Asked, encode};
+
+impl Asked<'_> {
+    pub(super) fn listen(&self, client: &Client) -> Work {
+        let wanted = match self.params.decode::<ListenParams>() {
+            Ok(params) => params.notifications,
+            Err(error) => return self.refuse(&error),
+        };
+        let tasks = if declares_tasks(&client.capabilities) && self.kernel.areas().tasks {
+            TaskSubscriptions::Granted
+        } else {
+            TaskSubscriptions::Refused
+        };
+        let opened = granted(self.kernel, wanted, tasks).and_then(|filter| {
+            let limit = self.kernel.limits.max_listens;
+            let outlet = Arc::clone(self.outlet);
+            self.kernel
+                .hub
+                .listen(self.id.clone(), filter, outlet, limit)
+        });
+        let listen = match opened {
+            Ok(listen) => listen,
+            Err(error) => return self.refuse(&error),
+        };
+        let open = Open {
+            kernel: Arc::clone(self.kernel),
+            listen,
+        };
+        let call = self.call(
+            Client {
+                revision: client.revision,
+                capabilities: Arc::clone(&client.capabilities),
+                identity: None,
+                log_level: None,
+                progress_token: None,
+            },
+            Asking::Never,
+        );
+        let id = self.id.clone();
+        drive(call, String::new, async move {
+            open.listen.ended.notified().await;
+            let result = ListenResult {
+                meta: Some(closing_meta(&id)),
+                ..ListenResult::default()
+            };
+            encode::modern(&open.kernel, &id, "complete", None, result)
+        })
+    }
+}
+
+/// A subscription that ends with its request, however that ends.
+struct Open {
+    kernel: Arc<Kernel>,
+    listen: Arc<Listen>,
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        self.kernel.hub.end(&self.listen);
+    }
+}

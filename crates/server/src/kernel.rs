@@ -1,0 +1,206 @@
+//! What all sessions of one server share.
+
+use std::sync::{Arc, PoisonError, RwLock};
+
+use attache_protocol::{
+    Era, Implementation, Json, ListCapability, ResourcesCapability, Revision, ServerCapabilities,
+    TasksCapability, meta,
+};
+use serde_json::json;
+
+use crate::caching::Caching;
+use crate::catalog::{Catalog, Registry};
+use crate::changes::Hub;
+use crate::failure::BuildError;
+use crate::seal::Seal;
+use crate::settings::{BeforeInitialized, Identify, Limits};
+use crate::tasks::Tasks;
+
+/// A server at work.
+pub(crate) struct Kernel {
+    pub(crate) identity: Implementation,
+    pub(crate) instructions: Option<String>,
+    pub(crate) revisions: Vec<Revision>,
+    pub(crate) offers: Offers,
+    pub(crate) limits: Limits,
+    pub(crate) before_initialized: BeforeInitialized,
+    pub(crate) caching: Caching,
+    pub(crate) seal: Seal,
+    pub(crate) hub: Hub,
+    pub(crate) tasks: Tasks,
+    /// The `_meta` of modern results.
+    pub(crate) result_meta: Option<Json>,
+    catalog: RwLock<Offered>,
+}
+
+/// What a server offers beyond what is registered.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Offers {
+    pub(crate) logging: bool,
+    pub(crate) list_changes: bool,
+    pub(crate) subscriptions: bool,
+}
+
+struct Offered {
+    registry: Registry,
+    catalog: Arc<Catalog>,
+}
+
+impl Kernel {
+    pub(crate) fn new(
+        identity: Implementation,
+        registry: Registry,
+        identify: Identify,
+        seal: Seal,
+    ) -> Result<Self, BuildError> {
+        let catalog = Arc::new(Catalog::prepare(&registry)?);
+        let newest = identity.for_revision(Revision::V2026_07_28);
+        let result_meta = match identify {
+            Identify::InEveryResult => Some(Json::from(json!({ meta::SERVER_INFO: newest }))),
+            Identify::Never => None,
+        };
+        Ok(Self {
+            identity,
+            instructions: None,
+            revisions: Revision::NEWEST_FIRST.to_vec(),
+            offers: Offers::default(),
+            limits: Limits::default(),
+            before_initialized: BeforeInitialized::default(),
+            caching: Caching::default(),
+            seal,
+            hub: Hub::default(),
+            tasks: Tasks::default(),
+            result_meta,
+            catalog: RwLock::new(Offered { registry, catalog }),
+        })
+    }
+
+    pub(crate) fn catalog(&self) -> Arc<Catalog> {
+        let offered = self.catalog.read().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(&offered.catalog)
+    }
+
+    /// Changes what is registered and says which lists are different now.
+    pub(crate) fn change(
+        &self,
+        change: impl FnOnce(&mut Registry),
+    ) -> Result<ChangedLists, BuildError> {
+        let mut offered = self.catalog.write().unwrap_or_else(PoisonError::into_inner);
+        let mut registry = offered.registry.clone();
+        change(&mut registry);
+        let catalog = Arc::new(Catalog::prepare(&registry)?);
+        let before = std::mem::replace(&mut offered.registry, registry);
+        offered.catalog = catalog;
+        let now = &offered.registry;
+        let tools = |it: &Registry| {
+            it.tools
+                .iter()
+                .map(|it| it.description.clone())
+                .collect::<Vec<_>>()
+        };
+        let prompts = |it: &Registry| {
+            it.prompts
+                .iter()
+                .map(|it| it.description.clone())
+                .collect::<Vec<_>>()
+        };
+        let resources = |it: &Registry| {
+            it.resources
+                .iter()
+                .map(|it| it.description.clone())
+                .collect::<Vec<_>>()
+        };
+        let templates = |it: &Registry| {
+            it.templates
+                .iter()
+                .map(|it| it.description.clone())
+                .collect::<Vec<_>>()
+        };
+        Ok(ChangedLists {
+            tools: tools(&before) != tools(now),
+            prompts: prompts(&before) != prompts(now),
+            resources: resources(&before) != resources(now) || templates(&before) != templates(now),
+        })
+    }
+
+    pub(crate) fn offers_logging(&self) -> bool {
+        self.offers.logging
+    }
+
+    /// The legacy revisions this server speaks, newest first.
+    pub(crate) fn supported(&self) -> Vec<String> {
+        self.revisions.iter().map(Revision::to_string).collect()
+    }
+
+    /// What there is to ask for at present.
+    pub(crate) fn areas(&self) -> Areas {
+        let catalog = self.catalog();
+        let may_grow = self.offers.list_changes;
+        let has_resources = !catalog.resources.is_empty() || !catalog.templates.is_empty();
+        Areas {
+            tools: !catalog.tools.is_empty() || may_grow,
+            prompts: !catalog.prompts.is_empty() || may_grow,
+            resources: has_resources || may_grow,
+            completions: catalog.completes,
+            tasks: catalog.has_task_tools,
+            subscriptions: may_grow || self.offers.subscriptions || catalog.has_task_tools,
+        }
+    }
+
+    /// What the server can do, in the shape of `revision`.
+    pub(crate) fn capabilities(&self, revision: Revision) -> ServerCapabilities {
+        let features = revision.features();
+        let areas = self.areas();
+        let empty = || Json::from(json!({}));
+        let list_changed = self.offers.list_changes.then_some(true);
+        let list = || ListCapability {
+            list_changed,
+            ..ListCapability::default()
+        };
+        let mut capabilities = ServerCapabilities {
+            tools: areas.tools.then(list),
+            prompts: areas.prompts.then(list),
+            resources: areas.resources.then(|| ResourcesCapability {
+                subscribe: self.offers.subscriptions.then_some(true),
+                list_changed,
+                ..ResourcesCapability::default()
+            }),
+            logging: self.offers.logging.then(empty),
+            completions: (features.completion_capability && areas.completions).then(empty),
+            ..ServerCapabilities::default()
+        };
+        if areas.tasks && features.experimental_tasks {
+            // Tasks are not listed: without an authorization context that would show one client
+            // the tasks of another (X-TSKX-13).
+            capabilities.tasks = Some(TasksCapability {
+                cancel: Some(empty()),
+                requests: Some(Json::from(json!({"tools": {"call": {}}}))),
+                ..TasksCapability::default()
+            });
+        }
+        if areas.tasks && features.era == Era::Modern {
+            capabilities.extensions = Some(Json::from(json!({ meta::TASKS_EXTENSION: {} })));
+        }
+        capabilities
+    }
+}
+
+/// What there is to ask for: a method behind anything else does not exist (S-MOD-19).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Areas {
+    pub(crate) tools: bool,
+    pub(crate) prompts: bool,
+    pub(crate) resources: bool,
+    pub(crate) completions: bool,
+    pub(crate) tasks: bool,
+    /// There is something to listen to.
+    pub(crate) subscriptions: bool,
+}
+
+/// Which lists a change made different.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ChangedLists {
+    pub(crate) tools: bool,
+    pub(crate) prompts: bool,
+    pub(crate) resources: bool,
+}

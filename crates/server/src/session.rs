@@ -1,0 +1,232 @@
+//! What is remembered of a connection or of a legacy session.
+//!
+//! Owns the start-up state, the requests that run, and the questions the client has not answered
+//! yet. One lock, held for a moment and never across an await.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use attache_protocol::{
+    ClientCapabilities, ErrorObject, Implementation, Json, LogLevel, Outcome, RequestId, Revision,
+};
+use tokio::sync::oneshot;
+
+use crate::context::{Call, CallKind};
+use crate::service::{Outlet, Principal};
+
+/// A connection, or a legacy session over HTTP.
+pub struct Session {
+    pub(crate) principal: Principal,
+    /// Where messages go that belong to no request.
+    pub(crate) outlet: Arc<dyn Outlet>,
+    next_question: AtomicU64,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    opened: Option<Arc<Opened>>,
+    /// The client has said that it is ready.
+    initialized: bool,
+    log_level: Option<LogLevel>,
+    watched: HashSet<String>,
+    running: HashMap<RequestId, Arc<Call>>,
+    questions: HashMap<u64, oneshot::Sender<Reply>>,
+    closed: bool,
+}
+
+/// What the handshake of a legacy session settled.
+pub(crate) struct Opened {
+    pub(crate) revision: Revision,
+    pub(crate) capabilities: Arc<ClientCapabilities>,
+    pub(crate) client: Option<Implementation>,
+}
+
+/// What a client answers to a question.
+pub(crate) type Reply = Result<Json, ErrorObject>;
+
+/// How far the start-up of a legacy session has come.
+pub(crate) enum Stage {
+    /// No `initialize` yet.
+    New,
+    /// `initialize` is answered.
+    Opened(Arc<Opened>),
+    /// The client is ready.
+    Ready(Arc<Opened>),
+}
+
+/// The id is already that of a running request.
+pub(crate) struct IdInUse;
+
+impl Session {
+    pub(crate) fn new(principal: Principal, outlet: Arc<dyn Outlet>) -> Self {
+        Self {
+            principal,
+            outlet,
+            next_question: AtomicU64::new(1),
+            state: Mutex::default(),
+        }
+    }
+
+    pub(crate) fn stage(&self) -> Stage {
+        let state = self.lock();
+        match &state.opened {
+            None => Stage::New,
+            Some(opened) if state.initialized => Stage::Ready(Arc::clone(opened)),
+            Some(opened) => Stage::Opened(Arc::clone(opened)),
+        }
+    }
+
+    pub(crate) fn opened(&self) -> Option<Arc<Opened>> {
+        self.lock().opened.clone()
+    }
+
+    /// Opens the session once; the first handshake counts.
+    pub(crate) fn begin(&self, opened: Opened) -> Result<(), IdInUse> {
+        let mut state = self.lock();
+        if state.opened.is_some() {
+            return Err(IdInUse);
+        }
+        state.opened = Some(Arc::new(opened));
+        Ok(())
+    }
+
+    pub(crate) fn note_initialized(&self) {
+        self.lock().initialized = true;
+    }
+
+    pub(crate) fn log_level(&self) -> LogLevel {
+        self.lock().log_level.unwrap_or(LogLevel::Info)
+    }
+
+    pub(crate) fn set_log_level(&self, level: LogLevel) {
+        self.lock().log_level = Some(level);
+    }
+
+    /// Watches a resource; `false` if the session watches too many already.
+    pub(crate) fn watch(&self, uri: String, limit: usize) -> bool {
+        let mut state = self.lock();
+        if state.watched.len() >= limit && !state.watched.contains(&uri) {
+            return false;
+        }
+        state.watched.insert(uri);
+        true
+    }
+
+    pub(crate) fn unwatch(&self, uri: &str) {
+        self.lock().watched.remove(uri);
+    }
+
+    pub(crate) fn watches(&self, uri: &str) -> bool {
+        self.lock().watched.contains(uri)
+    }
+
+    /// Makes a request cancellable.
+    pub(crate) fn enrol(&self, call: &Arc<Call>) -> Result<(), IdInUse> {
+        let mut state = self.lock();
+        if state.running.contains_key(&call.id) {
+            return Err(IdInUse);
+        }
+        if state.closed {
+            call.cancel();
+        }
+        state.running.insert(call.id.clone(), Arc::clone(call));
+        Ok(())
+    }
+
+    /// The request has ended. Another one may use its id already if it was cancelled before.
+    pub(crate) fn dismiss(&self, call: &Arc<Call>) {
+        let mut state = self.lock();
+        if state
+            .running
+            .get(&call.id)
+            .is_some_and(|it| Arc::ptr_eq(it, call))
+        {
+            state.running.remove(&call.id);
+        }
+    }
+
+    /// Cancels a request; one that is unknown or done is nobody's loss (X-CANC-04).
+    pub(crate) fn cancel(&self, id: &RequestId) {
+        let call = self.lock().running.remove(id);
+        if let Some(call) = call {
+            call.cancel();
+        }
+    }
+
+    /// A number for a question and the place where its answer will come.
+    pub(crate) fn question(&self) -> (u64, oneshot::Receiver<Reply>) {
+        let (sender, receiver) = oneshot::channel();
+        let id = self.next_question.fetch_add(1, Ordering::Relaxed);
+        let mut state = self.lock();
+        if !state.closed {
+            state.questions.insert(id, sender);
+        }
+        (id, receiver)
+    }
+
+    /// Nobody waits for the answer any more.
+    pub(crate) fn forget_question(&self, id: u64) {
+        self.lock().questions.remove(&id);
+    }
+
+    /// Hands an answer to whoever asked; one that nobody waits for is dropped.
+    pub(crate) fn answer(&self, id: &RequestId, outcome: Outcome<'_>) {
+        let Some(id) = id.as_counter() else { return };
+        let Some(waiting) = self.lock().questions.remove(&id) else {
+            return;
+        };
+        let reply = match outcome {
+            Outcome::Result(raw) => Ok(Json::from(raw)),
+            Outcome::Error(error) => Err(error),
+            Outcome::Malformed(reason) => Err(ErrorObject::new(
+                attache_protocol::codes::INTERNAL_ERROR,
+                format!("the client's answer is malformed: {reason}"),
+            )),
+        };
+        // Whoever asked may have gone in this very moment.
+        let _ = waiting.send(reply);
+    }
+
+    /// The client cannot answer any more; questions and subscriptions end now, other work may go
+    /// on.
+    pub(crate) fn hang_up(&self) {
+        let listening: Vec<_> = {
+            let mut state = self.lock();
+            state.closed = true;
+            state.questions.clear();
+            let listens = |_: &RequestId, call: &mut Arc<Call>| call.kind == CallKind::Listen;
+            state
+                .running
+                .extract_if(listens)
+                .map(|(_, call)| call)
+                .collect()
+        };
+        for call in listening {
+            call.cancel();
+        }
+    }
+
+    /// Ends everything that runs.
+    pub(crate) fn close(&self) {
+        let running: Vec<_> = {
+            let mut state = self.lock();
+            state.closed = true;
+            state.questions.clear();
+            state.watched.clear();
+            state.running.drain().map(|(_, call)| call).collect()
+        };
+        for call in running {
+            call.cancel();
+        }
+    }
+
+    pub(crate) fn is_closed(&self) -> bool {
+        self.lock().closed
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
