@@ -167,8 +167,25 @@ Example:
     /// Print changes of resources and lists as they happen, until Ctrl-C
     #[command(after_help = "Example:\n  attache watch demo://clock --read")]
     Watch(RawWatch),
+    /// Be one of the ready-made servers, over stdin and stdout
+    #[command(after_help = "Example:\n  attache tools -- attache serve lisp")]
+    Serve(RawServe),
     #[command(name = crate::builtin_server::SUBCOMMAND, hide = true)]
     BuiltinServer,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RawServe {
+    /// Which server
+    #[arg(value_enum, value_name = "SERVER")]
+    pub(crate) served: RawServed,
+}
+
+/// The ready-made servers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum RawServed {
+    /// Evaluates Scheme programs with every resource bounded
+    Lisp,
 }
 
 #[derive(Debug, Args)]

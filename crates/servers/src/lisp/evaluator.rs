@@ -199,6 +199,9 @@ impl Shared {
                     .await
             }
             Some(name) => {
+                // The length keeps owners and names apart whatever they contain.
+                let owner = &request.owner;
+                let name = format!("{}:{owner}{name}", owner.len());
                 let slot = self.slot(&name);
                 let answer = self
                     .in_session(&slot, request.code, limits, cancelled, progress)

@@ -9,13 +9,15 @@
 //! - `worker`: the process, on its own side of the pipe;
 //! - `wire`: what goes through the pipe;
 //! - `process`: a worker as its owner sees it;
-//! - `evaluator`: which worker gets which request.
+//! - `evaluator`: which worker gets which request;
+//! - `tools`: all of it as an MCP server with one tool.
 
 mod evaluator;
 mod limits;
 mod process;
 mod recent;
 mod request;
+mod tools;
 mod wire;
 mod worker;
 
@@ -23,4 +25,5 @@ pub use evaluator::{Evaluator, Settings};
 pub use limits::{Limits, LowerLimits, TooHigh};
 pub use process::Executable;
 pub use request::{Answer, Evaluated, Failed, Progress, Request, RequestError, SessionState};
+pub use tools::{TOOL, server, tool};
 pub use worker::enable;

@@ -9,7 +9,7 @@ use attache_lisp::{ErrorKind, Position};
 use super::limits::{Limits, LowerLimits, TooHigh};
 
 /// The longest name of a session, in bytes.
-const MAX_SESSION_NAME: usize = 128;
+pub(super) const MAX_SESSION_NAME: usize = 128;
 
 /// A program to evaluate.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -18,6 +18,8 @@ pub struct Request {
     pub code: String,
     /// The name of the session whose definitions it sees and adds to; none means a new world.
     pub session: Option<String>,
+    /// Whose session it is: names of different owners mean different sessions.
+    pub owner: String,
     /// Lower limits than the server's own.
     pub limits: LowerLimits,
 }
