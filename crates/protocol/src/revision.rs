@@ -78,6 +78,8 @@ pub struct Features {
     pub structured_results: bool,
     /// Bad argument values are a tool's result, not an error (S-TOOL-09).
     pub argument_errors_are_results: bool,
+    /// A stream over HTTP begins with an event that has an id and no data (S-SHL-09).
+    pub primed_streams: bool,
     /// The error about an unreadable message has no `id` at all (X-BASE-05).
     pub errors_without_id: bool,
 }
@@ -98,6 +100,7 @@ const FIRST: Features = Features {
     audio: false,
     structured_results: false,
     argument_errors_are_results: false,
+    primed_streams: false,
     errors_without_id: false,
 };
 
@@ -125,6 +128,7 @@ const V2025_11_25: Features = Features {
     identity_details: true,
     experimental_tasks: true,
     argument_errors_are_results: true,
+    primed_streams: true,
     errors_without_id: true,
     ..V2025_06_18
 };
@@ -132,6 +136,7 @@ const V2025_11_25: Features = Features {
 const V2026_07_28: Features = Features {
     era: Era::Modern,
     experimental_tasks: false,
+    primed_streams: false,
     ..V2025_11_25
 };
 

@@ -191,6 +191,10 @@ impl Question<'_> {
 
     async fn ask<M: Method>(self, params: &M::Params) -> Result<M::Result, Failure> {
         let call = &self.context.call;
+        if let Some(task) = call.task.get() {
+            let question = InputRequest::new::<M>(params)?;
+            return self.decode::<M>(&task.ask(&call.kernel, question).await?);
+        }
         let raw = match &call.asking {
             Asking::Requests(task) => ask_as_request::<M>(call, params, task.as_deref()).await?,
             Asking::Rounds(rounds) => match rounds.answer(&self.key) {
@@ -210,6 +214,10 @@ impl Question<'_> {
                 return Err(Failure::internal("this method cannot ask the client"));
             }
         };
+        self.decode::<M>(&raw)
+    }
+
+    fn decode<M: Method>(&self, raw: &Json) -> Result<M::Result, Failure> {
         raw.decode().map_err(|error| {
             Failure::invalid_params(format!(
                 "the answer to \"{}\" is malformed: {error}",

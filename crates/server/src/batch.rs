@@ -13,7 +13,7 @@ pub(crate) fn join(works: Vec<Work>) -> AnswerFuture {
             .into_iter()
             .map(|work| match work {
                 Work::Done(answer) => Item::Done(Some(answer)),
-                Work::Later(future) => Item::Running(future),
+                Work::Later(future) | Work::Open(future) => Item::Running(future),
             })
             .collect(),
     })

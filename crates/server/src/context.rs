@@ -4,9 +4,10 @@
 //! A handler is written once and works in both eras. The eras differ in how questions travel; that
 //! is `asking`'s business.
 
+use std::future::poll_fn;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::Waker;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::task::{Poll, Waker};
 
 use attache_protocol::{
     ClientCapabilities, Era, Implementation, Json, LogLevel, LogMessage, LogMessageParams,
@@ -19,6 +20,7 @@ use crate::asking::Asking;
 use crate::kernel::Kernel;
 use crate::service::{Outlet, Principal, Sent};
 use crate::session::Session;
+use crate::tasks::TaskEntry;
 
 /// What a handler gets beside its arguments. Cheap to clone, good for as long as the call lasts.
 #[derive(Clone)]
@@ -46,6 +48,8 @@ pub(crate) struct Call {
     pub(crate) capabilities: Arc<ClientCapabilities>,
     pub(crate) client: Option<Implementation>,
     pub(crate) asking: Asking,
+    /// The task that a modern call has become while it ran.
+    pub(crate) task: OnceLock<Arc<TaskEntry>>,
     pub(crate) progress_token: Option<ProgressToken>,
     /// The least level this request wants to hear of; `None` wants nothing (S-LOG-04).
     pub(crate) log_level: Option<LogLevel>,
@@ -64,6 +68,20 @@ pub(crate) struct CallState {
     progress: Option<f64>,
     /// How many questions were asked.
     pub(crate) questions: usize,
+    /// Whether the call may become a task, and wants to.
+    pub(crate) detaching: Detaching,
+}
+
+/// How far a call is on its way to become a task.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Detaching {
+    /// It stays a call.
+    #[default]
+    Never,
+    /// It becomes a task when the handler says so.
+    Possible,
+    /// The handler has said so.
+    Wanted,
 }
 
 impl Call {
@@ -117,7 +135,12 @@ impl Context {
 
     fn tell_progress(&self, progress: f64, total: Option<f64>, message: Option<String>) {
         let call = &self.call;
-        let Some(token) = call.progress_token.clone() else {
+        // Progress never concerns a modern task (S-TSKE-16).
+        let token = call
+            .progress_token
+            .clone()
+            .filter(|_| call.task.get().is_none());
+        let Some(token) = token else {
             return;
         };
         {
@@ -148,7 +171,7 @@ impl Context {
 
     fn log_as(&self, logger: Option<String>, level: LogLevel, data: &(impl Serialize + ?Sized)) {
         let call = &self.call;
-        if !call.kernel.offers_logging() {
+        if !call.kernel.offers_logging() || call.task.get().is_some() {
             return;
         }
         let wanted = match call.revision.era() {
@@ -205,6 +228,28 @@ impl Context {
     /// Tells clients that something has changed.
     pub fn changes(&self) -> crate::changes::Changes {
         crate::changes::Changes::new(Arc::clone(&self.call.kernel))
+    }
+
+    /// Goes on as a task from here, if the tool is one of [`TaskStart::WhenDetached`] and the
+    /// client knows tasks; otherwise nothing happens. The client is answered with the task, and
+    /// the handler runs on.
+    ///
+    /// [`TaskStart::WhenDetached`]: crate::TaskStart::WhenDetached
+    pub async fn detach(&self) {
+        let call = &self.call;
+        {
+            let mut state = call.lock();
+            if state.detaching == Detaching::Never {
+                return;
+            }
+            state.detaching = Detaching::Wanted;
+        }
+        poll_fn(|_| match call.task.get() {
+            Some(_) => Poll::Ready(()),
+            // Whoever drives the call sees the wish, makes the task and polls again.
+            None => Poll::Pending,
+        })
+        .await;
     }
 
     /// Asks the face to close the stream of this request while the work goes on; a legacy HTTP

@@ -16,6 +16,8 @@ mod completion;
 mod context;
 mod dispatch;
 mod failure;
+#[cfg(feature = "http")]
+pub mod http;
 mod incoming;
 mod kernel;
 mod lines;
@@ -53,4 +55,4 @@ pub use service::{
 pub use session::Session;
 pub use settings::{BeforeInitialized, Identify, Limits};
 pub use streams::{EndReason, serve as serve_streams};
-pub use tool::{NoArguments, Structured, TaskSupport, Tool, ToolOutput};
+pub use tool::{NoArguments, Structured, TaskStart, TaskSupport, Tool, ToolOutput};

@@ -93,6 +93,9 @@ pub enum Work {
     Done(Answer),
     /// It takes a handler. Dropping the future cancels it.
     Later(AnswerFuture),
+    /// It only waits for something to happen elsewhere, and counts as no work. Dropping the future
+    /// cancels it.
+    Open(AnswerFuture),
 }
 
 impl fmt::Debug for Work {
@@ -100,6 +103,7 @@ impl fmt::Debug for Work {
         match self {
             Self::Done(answer) => formatter.debug_tuple("Done").field(answer).finish(),
             Self::Later(_) => formatter.write_str("Later"),
+            Self::Open(_) => formatter.write_str("Open"),
         }
     }
 }
@@ -155,6 +159,9 @@ pub trait Service: Send + Sync + 'static {
 
     /// Takes an answer to a request of the server.
     fn response(&self, session: &Arc<Self::Session>, id: &RequestId, outcome: Outcome<'_>);
+
+    /// The revisions that are spoken.
+    fn supported(&self) -> &[Revision];
 
     /// The revision of a legacy session, once it is open.
     fn revision(&self, session: &Arc<Self::Session>) -> Option<Revision>;

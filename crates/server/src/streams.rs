@@ -225,6 +225,7 @@ impl<S: Service> Connection<S> {
         let mut future = match work {
             Work::Done(answer) => return self.writer.add(&answer.frame),
             Work::Later(future) => future,
+            Work::Open(future) => return self.wait(id, future),
         };
         let writer = Arc::clone(&self.writer);
         match Arc::clone(&self.slots).try_acquire_owned() {
@@ -242,21 +243,38 @@ impl<S: Service> Connection<S> {
                     }
                 }
             }
-            Err(_) if self.running.len() < self.limits.max_running + self.limits.max_waiting => {
+            Err(_) if self.has_room() => {
                 let slots = Arc::clone(&self.slots);
                 self.running.spawn(wait_and_run(slots, future, writer));
             }
-            Err(_) => {
-                let error = ErrorObject::new(
-                    codes::INTERNAL_ERROR,
-                    format!(
-                        "the server is busy: {} requests run and {} wait; send it again later",
-                        self.limits.max_running, self.limits.max_waiting
-                    ),
-                );
-                self.refuse(&error, id.as_ref());
-            }
+            Err(_) => self.refuse_as_busy(id.as_ref()),
         }
+    }
+
+    /// Sees to a request that only waits; it needs no permit.
+    fn wait(&mut self, id: Option<RequestId>, future: AnswerFuture) {
+        if !self.has_room() {
+            return self.refuse_as_busy(id.as_ref());
+        }
+        let writer = Arc::clone(&self.writer);
+        self.running
+            .spawn(async move { send(&writer, future.await) });
+    }
+
+    fn has_room(&mut self) -> bool {
+        while self.running.try_join_next().is_some() {}
+        self.running.len() < self.limits.max_running + self.limits.max_waiting
+    }
+
+    fn refuse_as_busy(&self, id: Option<&RequestId>) {
+        let error = ErrorObject::new(
+            codes::INTERNAL_ERROR,
+            format!(
+                "the server is busy: {} requests run and {} wait; send it again later",
+                self.limits.max_running, self.limits.max_waiting
+            ),
+        );
+        self.refuse(&error, id);
     }
 
     fn refuse(&self, error: &ErrorObject, id: Option<&RequestId>) {

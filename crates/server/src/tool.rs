@@ -36,6 +36,17 @@ pub enum TaskSupport {
     Required,
 }
 
+/// When a call becomes a task, if it does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum TaskStart {
+    /// Before the handler runs.
+    #[default]
+    AtOnce,
+    /// When the handler calls [`Context::detach`]; what it asks before that is settled first
+    /// (S-TSKE-19). In 2025-11-25, where the client decides, still at once.
+    WhenDetached,
+}
+
 /// A tool: a description and a handler.
 ///
 /// ```
@@ -53,6 +64,7 @@ pub struct Tool {
     pub(crate) description: protocol::Tool,
     pub(crate) handler: Arc<Handler>,
     pub(crate) tasks: TaskSupport,
+    pub(crate) task_start: TaskStart,
 }
 
 /// The arguments of a tool that takes none.
@@ -127,6 +139,7 @@ impl Tool {
                 Box::pin(async move { work.await?.into_result() })
             }),
             tasks: TaskSupport::Forbidden,
+            task_start: TaskStart::AtOnce,
         }
     }
 
@@ -159,6 +172,13 @@ impl Tool {
             task_support: Some(support.as_str().to_owned()),
             ..ToolExecution::default()
         });
+        self
+    }
+
+    /// Chooses when a call becomes a task.
+    #[must_use]
+    pub fn task_start(mut self, start: TaskStart) -> Self {
+        self.task_start = start;
         self
     }
 

@@ -2,7 +2,7 @@
 //! prompts, completing arguments.
 
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use attache_protocol::{
     CallToolResult, ClientCapabilities, CompleteParams, CompletionReference, Content, Era,
@@ -16,15 +16,16 @@ use tokio::sync::Notify;
 use crate::asking::Asking;
 use crate::caching::Caching;
 use crate::completion::{self, Typed};
-use crate::context::{Call, CallKind, Context};
+use crate::context::{Call, CallKind, Context, Detaching};
 use crate::failure::{Failure, not_found};
 use crate::prompt::PromptArguments;
 use crate::rounds::{RoundParams, Rounds, digest_of};
 use crate::service::{Answer, Outlet, Work};
-use crate::tool::{PreparedTool, TaskSupport};
+use crate::tool::{PreparedTool, TaskStart, TaskSupport};
 
 use super::params::invalid;
 use super::running::drive;
+use super::task_methods::drive_detachable;
 use super::{Asked, encode, older};
 
 /// What is known of the client for one request.
@@ -57,7 +58,10 @@ impl Asked<'_> {
         if prepared.tool.tasks != TaskSupport::Forbidden {
             match self.becomes_task(&client, &prepared) {
                 Ok(None) => {}
-                Ok(Some(ttl)) => return self.begin_task(client, prepared, arguments, ttl),
+                Ok(Some(ttl)) if is_at_once(&client, &prepared) => {
+                    return self.begin_task(client, prepared, arguments, ttl);
+                }
+                Ok(Some(_)) => return self.call_detachable(client, prepared, arguments),
                 Err(error) => return self.refuse(&error),
             }
         }
@@ -72,6 +76,24 @@ impl Asked<'_> {
             let outcome = work.await;
             answer_tool(&task_call, &prepared, outcome)
         })
+    }
+
+    /// A call that may become a task while it runs.
+    fn call_detachable(
+        &self,
+        client: Client,
+        prepared: Arc<PreparedTool>,
+        arguments: Json,
+    ) -> Work {
+        let name = &prepared.tool.description.name;
+        let call = match self.begin(client, Some(name)) {
+            Ok(call) => call,
+            Err(error) => return self.refuse(&error),
+        };
+        call.lock().detaching = Detaching::Possible;
+        let digest = self.digest(name);
+        let work = (prepared.tool.handler)(Context::new(Arc::clone(&call)), arguments);
+        drive_detachable(call, digest, prepared, work)
     }
 
     /// Bad values are a tool's error from 2025-11-25 on, so that a model can do better
@@ -236,6 +258,7 @@ impl Asked<'_> {
             capabilities: client.capabilities,
             client: client.identity,
             asking,
+            task: OnceLock::new(),
             progress_token: client.progress_token,
             log_level: client.log_level,
             cancelled: AtomicBool::new(false),
@@ -269,6 +292,11 @@ impl Asked<'_> {
             })
         }
     }
+}
+
+/// In 2025-11-25 the client decides what is a task, and its answer is one.
+fn is_at_once(client: &Client, prepared: &PreparedTool) -> bool {
+    client.revision.era() == Era::Legacy || prepared.tool.task_start == TaskStart::AtOnce
 }
 
 /// Arguments as raw text and as a tree; absent ones are an empty object.

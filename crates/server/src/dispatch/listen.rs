@@ -11,7 +11,7 @@ use crate::service::Work;
 
 use super::handlers::Client;
 use super::modern::declares_tasks;
-use super::running::drive;
+use super::running::wait;
 use super::{Asked, encode};
 
 impl Asked<'_> {
@@ -51,7 +51,7 @@ impl Asked<'_> {
             Asking::Never,
         );
         let id = self.id.clone();
-        drive(call, String::new, async move {
+        wait(call, async move {
             open.listen.ended.notified().await;
             let result = ListenResult {
                 meta: Some(closing_meta(&id)),

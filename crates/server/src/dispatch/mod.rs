@@ -123,6 +123,10 @@ impl Service for Server {
         session.answer(id, outcome);
     }
 
+    fn supported(&self) -> &[Revision] {
+        &self.kernel.revisions
+    }
+
     fn revision(&self, session: &Arc<Session>) -> Option<Revision> {
         session.opened().map(|opened| opened.revision)
     }

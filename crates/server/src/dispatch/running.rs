@@ -27,12 +27,20 @@ pub(super) fn drive(
     }
 }
 
+/// Begins to wait for something that happens elsewhere.
+pub(super) fn wait(call: Arc<Call>, work: impl Future<Output = Answer> + Send + 'static) -> Work {
+    match drive(call, String::new, work) {
+        Work::Later(future) => Work::Open(future),
+        other => other,
+    }
+}
+
 async fn run(
     enrolled: Enrolled,
     digest: impl FnOnce() -> String,
     work: impl Future<Output = Answer>,
 ) -> Option<Answer> {
-    let call = &enrolled.0;
+    let call = &enrolled.call;
     let mut work = pin!(work);
     let mut digest = Some(digest);
     poll_fn(|context| {
@@ -60,8 +68,25 @@ async fn run(
     .await
 }
 
+/// A handler's future that cannot take anything down with it: a panic is one way of ending.
+pub(super) async fn contain<T>(work: impl Future<Output = T>) -> Result<T, Panicked> {
+    let mut work = pin!(work);
+    poll_fn(|context| {
+        let polled = catch_unwind(AssertUnwindSafe(|| work.as_mut().poll(context)));
+        match polled {
+            Ok(polled) => polled.map(Ok),
+            // The future is dropped without another poll.
+            Err(_) => Poll::Ready(Err(Panicked)),
+        }
+    })
+    .await
+}
+
+/// The handler panicked.
+pub(super) struct Panicked;
+
 /// The end of a round, if the handler waits for answers.
-fn ask<D: FnOnce() -> String>(call: &Call, digest: &mut Option<D>) -> Option<Answer> {
+pub(super) fn ask<D: FnOnce() -> String>(call: &Call, digest: &mut Option<D>) -> Option<Answer> {
     let Asking::Rounds(rounds) = &call.asking else {
         return None;
     };
@@ -91,13 +116,19 @@ pub(super) fn panicked(call: &Call) -> ErrorObject {
 }
 
 /// A call that can be cancelled until it has ended, which it has when this is dropped.
-struct Enrolled(Arc<Call>);
+pub(super) struct Enrolled {
+    call: Arc<Call>,
+    goes_on: bool,
+}
 
 impl Enrolled {
     /// Lists the call; the refusal says that another one of the same id runs (X-BASE-04).
-    fn new(call: Arc<Call>) -> Result<Self, Answer> {
+    pub(super) fn new(call: Arc<Call>) -> Result<Self, Answer> {
         if call.session.enrol(&call).is_ok() {
-            return Ok(Self(call));
+            return Ok(Self {
+                call,
+                goes_on: false,
+            });
         }
         let message = format!("a request with the id {} is running already", call.id);
         let error = ErrorObject::new(codes::INVALID_REQUEST, message);
@@ -105,9 +136,18 @@ impl Enrolled {
     }
 }
 
+impl Enrolled {
+    /// The request has ended, the call goes on.
+    pub(super) fn release(mut self) {
+        self.goes_on = true;
+    }
+}
+
 impl Drop for Enrolled {
     fn drop(&mut self) {
-        self.0.session.dismiss(&self.0);
-        self.0.end();
+        self.call.session.dismiss(&self.call);
+        if !self.goes_on {
+            self.call.end();
+        }
     }
 }

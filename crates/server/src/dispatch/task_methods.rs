@@ -1,25 +1,29 @@
 //! Calls that become tasks, and the methods about tasks, in both forms.
 
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::Duration;
 
 use attache_protocol::{
-    CreateTaskResult, EmptyResult, Era, ErrorObject, ExtUpdateTaskParams, Json, TaskRequest, codes,
-    meta,
+    CallToolResult, CreateTaskResult, EmptyResult, Era, ErrorObject, ExtUpdateTaskParams, Json,
+    TaskRequest, codes, meta,
 };
 use serde_json::json;
 
 use crate::asking::Asking;
-use crate::context::{Call, Context};
+use crate::context::{Call, Context, Detaching};
+use crate::failure::Failure;
 use crate::service::{Answer, Work};
 use crate::session::Opened;
 use crate::tasks::{Outcome, TaskEntry, extension_missing};
-use crate::tool::{PreparedTool, TaskSupport};
+use crate::tool::{HandlerFuture, PreparedTool, TaskSupport};
 
-use super::handlers::{Client, tool_result};
+use super::handlers::{Client, answer_tool, tool_result};
 use super::modern::declares_tasks;
 use super::params::invalid;
-use super::running::{drive, panicked};
+use super::running::{Enrolled, Panicked, ask, contain, panicked, wait};
 use super::{Asked, encode};
 
 /// How long the client wants a task kept; `None` leaves it to the server.
@@ -85,8 +89,9 @@ impl Asked<'_> {
             Era::Legacy => Answer::result(&self.id, &CreateTaskResult::new(entry.legacy_view())),
             Era::Modern => encode::modern(self.kernel, &self.id, "task", None, entry.modern_view()),
         };
-        let work = tokio::spawn(run_task(Arc::clone(&entry), call, prepared, arguments));
-        entry.attach(work.abort_handle());
+        let work = (prepared.tool.handler)(Context::new(Arc::clone(&call)), arguments);
+        let task = tokio::spawn(run_task(Arc::clone(&entry), call, prepared, work));
+        entry.attach(task.abort_handle());
         Work::Done(answer)
     }
 
@@ -124,7 +129,7 @@ impl Asked<'_> {
         };
         let call = self.call(client, Asking::Never);
         let id = self.id.clone();
-        drive(call, String::new, async move {
+        wait(call, async move {
             match entry.outcome().await {
                 Ok(result) => Answer::result(&id, &related(result, &entry)),
                 Err(error) => Answer::error(&id, &error),
@@ -191,32 +196,126 @@ async fn run_task(
     entry: Arc<TaskEntry>,
     call: Arc<Call>,
     prepared: Arc<PreparedTool>,
-    arguments: Json,
+    work: HandlerFuture<CallToolResult>,
 ) {
-    let context = Context::new(Arc::clone(&call));
-    let handler = Arc::clone(&prepared);
-    let work = async move { (handler.tool.handler)(context, arguments).await };
-    // A task of its own contains a panic of the handler, and stops with this one.
-    let mut running = AbortOnDrop(tokio::spawn(work));
+    let ending = Ending(call);
+    let call = &ending.0;
     let mut is_tool_error = false;
-    let outcome: Outcome = match (&mut running.0).await {
-        Err(_) => Err(panicked(&call)),
-        Ok(handled) => tool_result(&call, &prepared, handled).and_then(|result| {
+    let outcome: Outcome = match contain(work).await {
+        Err(Panicked) => Err(panicked(call)),
+        Ok(handled) => tool_result(call, &prepared, handled).and_then(|result| {
             is_tool_error = result.is_error;
             Json::from_serialize(&result)
                 .map_err(|error| ErrorObject::new(codes::INTERNAL_ERROR, error.to_string()))
         }),
     };
-    call.end();
     entry.finish(&call.kernel, outcome, is_tool_error);
 }
 
-struct AbortOnDrop<T>(tokio::task::JoinHandle<T>);
+/// A call that has ended when this is dropped, also when the task is cancelled.
+struct Ending(Arc<Call>);
 
-impl<T> Drop for AbortOnDrop<T> {
+impl Drop for Ending {
     fn drop(&mut self) {
-        self.0.abort();
+        self.0.end();
     }
+}
+
+/// Drives a call until it ends or becomes a task.
+pub(super) fn drive_detachable(
+    call: Arc<Call>,
+    digest: impl FnOnce() -> String + Send + 'static,
+    prepared: Arc<PreparedTool>,
+    work: HandlerFuture<CallToolResult>,
+) -> Work {
+    match Enrolled::new(Arc::clone(&call)) {
+        Ok(enrolled) => Work::Later(Box::pin(async move {
+            // A call that becomes a task outlives its request.
+            let answer = run_detachable(&call, digest, prepared, work).await;
+            if call.task.get().is_some() {
+                enrolled.release();
+            }
+            answer
+        })),
+        Err(refusal) => Work::Done(refusal),
+    }
+}
+
+async fn run_detachable(
+    call: &Arc<Call>,
+    digest: impl FnOnce() -> String,
+    prepared: Arc<PreparedTool>,
+    work: HandlerFuture<CallToolResult>,
+) -> Option<Answer> {
+    let mut work = Some(Box::pin(contain(work)));
+    let mut digest = Some(digest);
+    poll_fn(|context| {
+        if call.is_cancelled() {
+            return Poll::Ready(None);
+        }
+        let Some(running) = work.as_mut() else {
+            return Poll::Ready(None);
+        };
+        match running.as_mut().poll(context) {
+            Poll::Ready(Ok(outcome)) => Poll::Ready(Some(answer_tool(call, &prepared, outcome))),
+            Poll::Ready(Err(Panicked)) => {
+                Poll::Ready(Some(Answer::error(&call.id, &panicked(call))))
+            }
+            Poll::Pending => {
+                if let Some(answer) = ask(call, &mut digest) {
+                    return Poll::Ready(Some(answer));
+                }
+                let wants_task = call.lock().detaching == Detaching::Wanted;
+                if let Some(rest) = work.take_if(|_| wants_task) {
+                    return Poll::Ready(Some(detach(call, &prepared, rest)));
+                }
+                call.lock().driver = Some(context.waker().clone());
+                if call.is_cancelled() {
+                    return Poll::Ready(None);
+                }
+                Poll::Pending
+            }
+        }
+    })
+    .await
+}
+
+/// Makes a task of what is left of a call.
+fn detach(
+    call: &Arc<Call>,
+    prepared: &Arc<PreparedTool>,
+    rest: Pin<
+        Box<
+            impl Future<Output = Result<Result<CallToolResult, Failure>, Panicked>> + Send + 'static,
+        >,
+    >,
+) -> Answer {
+    let kernel = &call.kernel;
+    let created = kernel
+        .tasks
+        .create(kernel, &call.session.principal, Era::Modern, None);
+    let entry = match created {
+        Ok(entry) => entry,
+        Err(error) => return Answer::error(&call.id, &error),
+    };
+    // The call waits for this to go on; it is set nowhere else.
+    let _ = call.task.set(Arc::clone(&entry));
+    let answer = encode::modern(kernel, &call.id, "task", None, entry.modern_view());
+    let message = panicked(call);
+    let work = Box::pin(async move {
+        match rest.await {
+            Ok(outcome) => outcome,
+            Err(Panicked) => Err(Failure::error(message)),
+        }
+    });
+    let task = run_task(
+        Arc::clone(&entry),
+        Arc::clone(call),
+        Arc::clone(prepared),
+        work,
+    );
+    entry.attach(tokio::spawn(task).abort_handle());
+    answer
 }
 
 /// A result that names its task (X-TSKX-09).

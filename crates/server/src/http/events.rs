@@ -1,0 +1,351 @@
+//! Streams of server-sent events, kept for a while so that a client can come back for the rest.
+//!
+//! A log is written by whoever works on a request and read by at most one response at a time. What
+//! was read stays until there is no room for it; what was not read is only ever refused at the door.
+
+use std::collections::VecDeque;
+use std::fmt::Write as _;
+use std::future::Future as _;
+use std::io;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+use axum::body::{Body, Bytes};
+use futures_core::Stream;
+use tokio::time::{Instant, Sleep, sleep};
+
+use crate::service::{Answer, AnswerFuture, Outlet, Sent, Undeliverable};
+
+use super::HttpSettings;
+
+/// How many times over the limit events may pile up that cannot be dropped.
+const HARD_FACTOR: usize = 4;
+
+/// The messages of one stream.
+pub(super) struct EventLog {
+    /// Names the stream within its session (S-SHL-20).
+    stream: u64,
+    max_events: usize,
+    max_bytes: usize,
+    state: Mutex<LogState>,
+}
+
+#[derive(Default)]
+struct LogState {
+    events: VecDeque<Event>,
+    /// The number of the newest event; the first one is 1.
+    newest: u64,
+    /// Up to which number events were read.
+    read: u64,
+    bytes: usize,
+    /// Counts readers; only the newest one reads.
+    reader: u64,
+    waker: Option<Waker>,
+    /// No more events will come.
+    finished: bool,
+    /// The present reader shall end and come back later.
+    interrupted: bool,
+}
+
+#[derive(Clone)]
+struct Event {
+    number: u64,
+    frame: Bytes,
+    is_answer: bool,
+}
+
+/// What a response begins with.
+pub(super) enum First {
+    /// The answer and nothing else: a JSON body will do.
+    Answer(Bytes),
+    /// Other messages: it takes a stream.
+    Stream,
+}
+
+impl EventLog {
+    pub(super) fn new(stream: u64, settings: &HttpSettings) -> Self {
+        Self {
+            stream,
+            max_events: settings.max_events,
+            max_bytes: settings.max_event_bytes,
+            state: Mutex::default(),
+        }
+    }
+
+    pub(super) fn stream(&self) -> u64 {
+        self.stream
+    }
+
+    /// Ends the stream, with its answer if there is one.
+    pub(super) fn finish(&self, answer: Option<Answer>) {
+        let mut state = self.lock();
+        if let Some(answer) = answer {
+            state.push(answer.frame, true);
+            self.trim(&mut state);
+        }
+        state.finished = true;
+        state.wake();
+    }
+
+    pub(super) fn is_finished(&self) -> bool {
+        self.lock().finished
+    }
+
+    /// Whether nothing was sent and nothing shall be.
+    pub(super) fn is_untouched(&self) -> bool {
+        let state = self.lock();
+        state.newest == 0 && !state.interrupted
+    }
+
+    /// Waits for the first message.
+    pub(super) fn poll_first(&self, context: &mut Context<'_>) -> Poll<First> {
+        let mut state = self.lock();
+        let only_answer = match state.events.front() {
+            Some(event) if event.is_answer && !state.interrupted => Some(event.frame.clone()),
+            Some(_) => return Poll::Ready(First::Stream),
+            None if state.interrupted || state.finished => return Poll::Ready(First::Stream),
+            None => None,
+        };
+        match only_answer {
+            Some(frame) => {
+                state.read = state.newest;
+                Poll::Ready(First::Answer(frame))
+            }
+            None => {
+                state.waker = Some(context.waker().clone());
+                Poll::Pending
+            }
+        }
+    }
+
+    /// Begins to read behind the event of that number; whoever read before ends.
+    pub(super) fn read_from(self: &Arc<Self>, position: u64) -> LogReader {
+        let mut state = self.lock();
+        state.reader += 1;
+        state.interrupted &= position == 0 && state.read == 0;
+        state.wake();
+        LogReader {
+            reader: state.reader,
+            position,
+            log: Arc::clone(self),
+        }
+    }
+
+    /// Begins to read what nobody has read yet.
+    pub(super) fn read_on(self: &Arc<Self>) -> LogReader {
+        let position = self.lock().read;
+        self.read_from(position)
+    }
+
+    /// Drops what was read as far as there is no room for it.
+    fn trim(&self, state: &mut LogState) {
+        while state.events.len() > self.max_events || state.bytes > self.max_bytes {
+            match state.events.front() {
+                Some(oldest) if oldest.number <= state.read => {
+                    state.bytes -= oldest.frame.len();
+                    state.events.pop_front();
+                }
+                _ => return,
+            }
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, LogState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl LogState {
+    fn push(&mut self, mut frame: Vec<u8>, is_answer: bool) {
+        frame.truncate(frame.trim_ascii_end().len());
+        self.newest += 1;
+        self.bytes += frame.len();
+        self.events.push_back(Event {
+            number: self.newest,
+            frame: frame.into(),
+            is_answer,
+        });
+    }
+
+    fn unread(&self) -> usize {
+        usize::try_from(self.newest - self.read).unwrap_or(usize::MAX)
+    }
+
+    fn wake(&mut self) {
+        if let Some(waker) = self.waker.take() {
+            waker.wake();
+        }
+    }
+}
+
+impl Outlet for EventLog {
+    fn send(&self, frame: Vec<u8>, kind: Sent) -> Result<(), Undeliverable> {
+        let factor = match kind {
+            Sent::Notice => 1,
+            Sent::Change | Sent::Question => HARD_FACTOR,
+        };
+        let mut state = self.lock();
+        if state.finished
+            || state.unread() >= self.max_events.saturating_mul(factor)
+            || (state.bytes >= self.max_bytes.saturating_mul(factor) && state.unread() > 0)
+        {
+            return Err(Undeliverable);
+        }
+        state.push(frame, false);
+        self.trim(&mut state);
+        state.wake();
+        Ok(())
+    }
+
+    fn interrupt(&self) {
+        let mut state = self.lock();
+        state.interrupted = true;
+        state.wake();
+    }
+}
+
+/// One response's place in a log.
+pub(super) struct LogReader {
+    log: Arc<EventLog>,
+    reader: u64,
+    position: u64,
+}
+
+impl LogReader {
+    fn poll_event(&mut self, context: &mut Context<'_>) -> Poll<Option<Event>> {
+        let mut state = self.log.lock();
+        if state.reader != self.reader {
+            return Poll::Ready(None);
+        }
+        let next = state
+            .events
+            .iter()
+            .find(|it| it.number > self.position)
+            .cloned();
+        if let Some(event) = next {
+            self.position = event.number;
+            state.read = state.read.max(event.number);
+            return Poll::Ready(Some(event));
+        }
+        if state.finished || std::mem::take(&mut state.interrupted) {
+            return Poll::Ready(None);
+        }
+        state.waker = Some(context.waker().clone());
+        Poll::Pending
+    }
+}
+
+/// The body of a stream of events.
+pub(super) struct EventBody {
+    opening: Option<Bytes>,
+    /// Work that is driven by this very response, and stops with it (S-SHM-28).
+    work: Option<AnswerFuture>,
+    reader: LogReader,
+    ids: EventIds,
+    keep_alive: Duration,
+    silence: Pin<Box<Sleep>>,
+}
+
+/// Whether events can be asked for again.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum EventIds {
+    Written,
+    Omitted,
+}
+
+impl EventBody {
+    pub(super) fn new(reader: LogReader, ids: EventIds, settings: &HttpSettings) -> Self {
+        Self {
+            opening: None,
+            work: None,
+            reader,
+            ids,
+            keep_alive: settings.keep_alive,
+            silence: Box::pin(sleep(settings.keep_alive)),
+        }
+    }
+
+    /// Drives `work` for as long as the response is read.
+    pub(super) fn driving(mut self, work: AnswerFuture) -> Self {
+        self.work = Some(work);
+        self
+    }
+
+    /// Begins with an event that has an id and no data, so that a client can come back even if it
+    /// got nothing else (S-SHL-09), and says when (X-SHL-11).
+    pub(super) fn primed(mut self, retry: Duration) -> Self {
+        let id = event_id(self.reader.log.stream, self.reader.position);
+        let retry = retry.as_millis();
+        self.opening = Some(format!("id: {id}\nretry: {retry}\ndata: \n\n").into());
+        self
+    }
+
+    pub(super) fn into_body(self) -> Body {
+        Body::from_stream(self)
+    }
+
+    fn write(&self, event: &Event, chunk: &mut Vec<u8>) {
+        if self.ids == EventIds::Written {
+            let id = event_id(self.reader.log.stream, event.number);
+            chunk.extend_from_slice(format!("id: {id}\n").as_bytes());
+        }
+        chunk.extend_from_slice(b"event: message\ndata: ");
+        chunk.extend_from_slice(&event.frame);
+        chunk.extend_from_slice(b"\n\n");
+    }
+}
+
+impl Stream for EventBody {
+    type Item = io::Result<Bytes>;
+
+    fn poll_next(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<io::Result<Bytes>>> {
+        if let Some(opening) = self.opening.take() {
+            return Poll::Ready(Some(Ok(opening)));
+        }
+        if let Some(work) = self.work.as_mut()
+            && let Poll::Ready(answer) = work.as_mut().poll(context)
+        {
+            self.work = None;
+            self.reader.log.finish(answer);
+        }
+        let mut chunk = Vec::new();
+        let ended = loop {
+            match self.reader.poll_event(context) {
+                Poll::Ready(Some(event)) => self.write(&event, &mut chunk),
+                Poll::Ready(None) => break true,
+                Poll::Pending => break false,
+            }
+        };
+        if chunk.is_empty() {
+            if ended {
+                return Poll::Ready(None);
+            }
+            if self.silence.as_mut().poll(context).is_pending() {
+                return Poll::Pending;
+            }
+            chunk.extend_from_slice(b": still here\n\n");
+        }
+        let next = Instant::now() + self.keep_alive;
+        self.silence.as_mut().reset(next);
+        Poll::Ready(Some(Ok(chunk.into())))
+    }
+}
+
+/// Names an event within its session.
+fn event_id(stream: u64, number: u64) -> String {
+    let mut id = String::new();
+    // Writing to a string cannot fail.
+    let _ = write!(id, "{stream}-{number}");
+    id
+}
+
+/// The stream and number that an event's id names.
+pub(super) fn parse_event_id(id: &str) -> Option<(u64, u64)> {
+    let (stream, number) = id.split_once('-')?;
+    Some((stream.parse().ok()?, number.parse().ok()?))
+}

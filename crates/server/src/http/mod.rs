@@ -1,0 +1,183 @@
+//! The face of Streamable HTTP: both eras on one path.
+//!
+//! Owns who may reach the server, the era of a request, sessions with their streams, and the status
+//! of every answer. What messages mean is the service's business, so a gateway can stand behind
+//! this face as well as a server built with this kit.
+
+mod answers;
+mod events;
+mod guard;
+mod headers;
+mod legacy;
+mod modern;
+mod sessions;
+mod settings;
+
+use std::future::Future;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
+
+use attache_protocol::{Era, ErrorObject, Message, Revision, codes};
+use axum::Router;
+use axum::body::{Body, Bytes};
+use axum::extract::{Request as HttpRequest, State};
+use axum::http::{HeaderMap, Method, StatusCode};
+use axum::response::Response;
+use axum::routing::any;
+use axum::serve::ListenerExt as _;
+use tokio::net::TcpListener;
+use tokio::sync::Semaphore;
+
+use crate::incoming::{Incoming, sort};
+use crate::service::{Principal, Service};
+
+use answers::{empty, refuse};
+use headers::Claimed;
+use sessions::Sessions;
+
+pub use settings::HttpSettings;
+
+/// A service behind HTTP.
+struct Face<S: Service> {
+    service: S,
+    settings: HttpSettings,
+    sessions: Sessions<S>,
+    /// One permit per handler that runs.
+    slots: Arc<Semaphore>,
+    /// How many requests wait for a permit.
+    waiting: AtomicUsize,
+}
+
+/// The routes of a service, to be served alone or joined with others.
+pub fn router<S: Service>(service: S, settings: HttpSettings) -> Router {
+    let path = settings.path.clone();
+    let face = Arc::new(Face {
+        slots: Arc::new(Semaphore::new(settings.limits.max_running)),
+        waiting: AtomicUsize::new(0),
+        sessions: Sessions::default(),
+        service,
+        settings,
+    });
+    Router::new()
+        .route(&path, any(receive::<S>))
+        .with_state(face)
+}
+
+/// Serves until `shutdown` ends, then lets open requests end.
+pub async fn serve<S: Service>(
+    listener: TcpListener,
+    service: S,
+    settings: HttpSettings,
+    shutdown: impl Future<Output = ()> + Send + 'static,
+) -> io::Result<()> {
+    // Without this a small answer can wait for the acknowledgement of the one before.
+    let listener = listener.tap_io(|stream| {
+        // A connection that cannot be tuned still works.
+        let _ = stream.set_nodelay(true);
+    });
+    axum::serve(listener, router(service, settings))
+        .with_graceful_shutdown(shutdown)
+        .await
+}
+
+/// One request of HTTP that may pass, with what is known about it.
+struct Passed<'a, S: Service> {
+    face: &'a Arc<Face<S>>,
+    principal: Principal,
+    headers: &'a HeaderMap,
+}
+
+async fn receive<S: Service>(State(face): State<Arc<Face<S>>>, request: HttpRequest) -> Response {
+    let (parts, body) = request.into_parts();
+    let principal = match guard::check(&face.settings, &parts.headers) {
+        Ok(principal) => principal,
+        Err(refusal) => return *refusal,
+    };
+    let passed = Passed {
+        face: &face,
+        principal,
+        headers: &parts.headers,
+    };
+    match parts.method {
+        Method::POST => passed.post(body).await,
+        Method::GET => passed.get(),
+        Method::DELETE => passed.delete(),
+        _ => guard::method_not_allowed(),
+    }
+}
+
+impl<S: Service> Passed<'_, S> {
+    async fn post(&self, body: Body) -> Response {
+        if let Err(refusal) = guard::check_post(self.headers) {
+            return *refusal;
+        }
+        let limit = self.face.settings.max_body;
+        let Ok(body) = axum::body::to_bytes(body, limit).await else {
+            let message = format!("the body is unreadable or longer than {limit} bytes");
+            let error = ErrorObject::new(codes::INVALID_REQUEST, message);
+            return refuse(StatusCode::PAYLOAD_TOO_LARGE, &error, None);
+        };
+        let claimed = match Claimed::read(self.headers) {
+            Ok(claimed) => claimed,
+            Err(error) => return refuse(StatusCode::BAD_REQUEST, &error, None),
+        };
+        self.sort(&body, &claimed).await
+    }
+
+    async fn sort(&self, body: &Bytes, claimed: &Claimed) -> Response {
+        match sort(body) {
+            Incoming::Refused(error, id) => refuse(StatusCode::BAD_REQUEST, &error, id.as_ref()),
+            Incoming::Batch(items) => self.legacy_batch(&items, claimed).await,
+            Incoming::Message(message) => match self.era(&message, claimed) {
+                Era::Modern => self.modern(message, claimed).await,
+                Era::Legacy => self.legacy(message, claimed).await,
+            },
+        }
+    }
+
+    /// The era of a message: by its header, or by its own metadata where the header says nothing
+    /// that is known.
+    fn era(&self, message: &Message<'_>, claimed: &Claimed) -> Era {
+        if let Some(revision) = claimed.revision() {
+            return revision.era();
+        }
+        let params = match message {
+            Message::Request { params, .. } | Message::Notification { params, .. } => *params,
+            Message::Response { .. } => None,
+        };
+        match params {
+            Some(params) if headers::has_modern_meta(params) => Era::Modern,
+            _ => Era::Legacy,
+        }
+    }
+
+    fn get(&self) -> Response {
+        if !self.speaks_legacy() {
+            return guard::method_not_allowed();
+        }
+        self.legacy_get()
+    }
+
+    fn delete(&self) -> Response {
+        if !self.speaks_legacy() {
+            return guard::method_not_allowed();
+        }
+        match self.session() {
+            Ok(entry) => {
+                self.face.sessions.remove(&entry.id);
+                entry.close(&self.face.service);
+                empty(StatusCode::NO_CONTENT)
+            }
+            Err(refusal) => *refusal,
+        }
+    }
+
+    /// Only a server with legacy revisions has sessions (S-SHM-30).
+    fn speaks_legacy(&self) -> bool {
+        let supported = self.face.service.supported();
+        supported
+            .iter()
+            .any(|it: &Revision| it.era() == Era::Legacy)
+    }
+}
