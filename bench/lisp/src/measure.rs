@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use nix::sys::resource::{UsageWho, getrusage};
 
-use crate::engines::Engine;
+use crate::engines::{Engine, OWN_TIME};
 use crate::report::Report;
 use crate::{Result, progress};
 
@@ -42,7 +42,11 @@ fn measure(
     let empty = scratch.join("empty.scm");
     std::fs::write(&empty, "\n")?;
     progress("starting with an empty program");
-    report.starts = rounds_of(&present, &empty, rounds, scratch, report)?.0;
+    let starts = rounds_of(&present, &empty, rounds, scratch, report)?.0;
+    report.starts = starts
+        .into_iter()
+        .map(|(engine, time)| (engine, time.total))
+        .collect();
     for (name, path) in files {
         progress(name);
         let (times, outputs) = rounds_of(&present, path, rounds, scratch, report)?;
@@ -56,18 +60,31 @@ fn measure(
         let own: BTreeMap<Engine, f64> = times
             .into_iter()
             .filter(|(engine, _)| outputs.get(engine) == expected)
-            .map(|(engine, time)| {
-                let start = report.starts.get(&engine).copied().unwrap_or(0.0);
-                // A program that costs next to nothing still costs a tenth of a millisecond.
-                (engine, (time - start).max(0.1))
-            })
+            .map(|(engine, time)| (engine, time.of_program(report.starts.get(&engine))))
             .collect();
         report.programs.push((name.clone(), own));
     }
     Ok(())
 }
 
-type Times = BTreeMap<Engine, f64>;
+/// Milliseconds of processor time.
+#[derive(Clone, Copy, Debug)]
+struct Time {
+    /// Of the whole process.
+    total: f64,
+    /// Of the program alone, from an engine that tells it.
+    own: Option<f64>,
+}
+
+impl Time {
+    /// The time of the program; at least a tenth of a millisecond, which is as fine as it gets.
+    fn of_program(self, start: Option<&f64>) -> f64 {
+        let rest = self.total - start.copied().unwrap_or(0.0);
+        self.own.unwrap_or(rest).max(0.1)
+    }
+}
+
+type Times = BTreeMap<Engine, Time>;
 type Outputs = BTreeMap<Engine, String>;
 
 /// The median milliseconds of each engine, and what each printed.
@@ -85,7 +102,7 @@ fn rounds_of(
             Err(why) => report.missing(engine, &why.to_string()),
         }
     }
-    let mut times: BTreeMap<Engine, Vec<f64>> = BTreeMap::new();
+    let mut times: BTreeMap<Engine, Vec<Time>> = BTreeMap::new();
     let mut outputs = BTreeMap::new();
     for round in 0..=rounds {
         // Each round begins with another engine.
@@ -110,29 +127,36 @@ fn rounds_of(
     let medians = times
         .into_iter()
         .map(|(engine, mut times)| {
-            times.sort_by(f64::total_cmp);
+            let key = |time: &Time| time.own.unwrap_or(time.total);
+            times.sort_by(|a, b| key(a).total_cmp(&key(b)));
             (engine, times[times.len() / 2])
         })
         .collect();
     Ok((medians, outputs))
 }
 
-/// Milliseconds of processor time of one run, and its output.
-fn once(command: &mut Command) -> Result<(f64, String)> {
-    let before = children_ms()?;
+/// The time of one run, and its output.
+fn once(command: &mut Command) -> Result<(Time, String)> {
+    let before = cpu_ms(UsageWho::RUSAGE_CHILDREN)?;
     let output = command.stdin(Stdio::null()).output()?;
-    let after = children_ms()?;
+    let total = cpu_ms(UsageWho::RUSAGE_CHILDREN)? - before;
+    let words = String::from_utf8_lossy(&output.stderr);
     if !output.status.success() {
-        let words = String::from_utf8_lossy(&output.stderr);
-        let words = words.lines().next().unwrap_or_default().to_owned();
+        let words = words.lines().next().unwrap_or_default();
         return Err(format!("{}: {words}", output.status).into());
     }
-    let text = String::from_utf8(output.stdout)?.trim().to_owned();
-    Ok((after - before, text))
+    let own = words
+        .lines()
+        .find_map(|line| line.strip_prefix(OWN_TIME)?.parse().ok());
+    // One engine writes the long names of booleans.
+    let text = String::from_utf8(output.stdout)?;
+    let text = text.trim().replace("#true", "#t").replace("#false", "#f");
+    Ok((Time { total, own }, text))
 }
 
-fn children_ms() -> Result<f64> {
-    let usage = getrusage(UsageWho::RUSAGE_CHILDREN)?;
+/// Milliseconds of user and system time.
+pub(crate) fn cpu_ms(who: UsageWho) -> Result<f64> {
+    let usage = getrusage(who)?;
     let (user, system) = (usage.user_time(), usage.system_time());
     let seconds = (user.tv_sec() + system.tv_sec()) as f64;
     let micros = (user.tv_usec() + system.tv_usec()) as f64;
