@@ -11,7 +11,7 @@ use attache::{EraChoice, Quirks, Settings};
 use clap::Parser as _;
 
 use crate::args::{
-    CommonArgs, RawArgs, RawCall, RawCommand, RawDialect, RawEra, RawProgress, RawServed, RawWatch,
+    CommonArgs, RawArgs, RawCall, RawCommand, RawDialect, RawEra, RawProgress, RawServe, RawWatch,
     ServerCommand,
 };
 use crate::arguments::{self, Given};
@@ -64,7 +64,7 @@ pub(crate) enum Action {
         reread: Reread,
     },
     /// Be one of the ready-made servers.
-    Serve(RawServed),
+    Serve(RawServe),
     /// Be the built-in server.
     ServeBuiltIn,
 }
@@ -187,7 +187,7 @@ fn understand_command(
             };
             (understand_watch(args)?, None)
         }
-        RawCommand::Serve(args) => (Action::Serve(args.served), None),
+        RawCommand::Serve(args) => (Action::Serve(args), None),
         RawCommand::BuiltinServer => (Action::ServeBuiltIn, None),
     })
 }

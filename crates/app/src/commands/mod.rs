@@ -30,8 +30,8 @@ pub(crate) async fn run(invocation: Invocation, output: &Output) -> Exit {
         action,
         ..
     } = invocation;
-    if let Action::Serve(served) = action {
-        return output.conclude(serve::run(served).await);
+    if let Action::Serve(asked) = action {
+        return output.conclude(serve::run(asked, output).await);
     }
     match Session::open(&target, connection, output).await {
         Ok(session) => {

@@ -287,3 +287,64 @@ fn the_command_line_calls_it() {
         assert_eq!(document["structuredContent"]["value"], "42");
     }
 }
+
+/// Over HTTP at a loopback address: a modern request is answered, a signal ends it.
+#[cfg(unix)]
+#[test]
+fn it_serves_http_on_loopback_only() {
+    use std::io::Read as _;
+    use std::net::TcpStream;
+
+    let refused = crate::harness::run(&["serve", "lisp", "--http", "0.0.0.0:0"]).expect(2);
+    assert!(refused.stderr.contains("loopback"), "{refused:?}");
+
+    let mut child = attache()
+        .args(["serve", "lisp", "--http", "127.0.0.1:0"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut line = String::new();
+    let mut stderr = BufReader::new(child.stderr.take().unwrap());
+    stderr.read_line(&mut line).unwrap();
+    let (_, url) = line.trim().split_once("http://").unwrap();
+    let (address, path) = url.split_once('/').unwrap();
+    let body = json!({
+        "jsonrpc": "2.0", "id": 1, "method": "tools/call",
+        "params": {
+            "name": "evaluate-lisp", "arguments": {"code": "(* 6 7)"},
+            "_meta": {
+                "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+                "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
+                "io.modelcontextprotocol/clientCapabilities": {},
+            },
+        },
+    })
+    .to_string();
+    let mut stream = TcpStream::connect(address).unwrap();
+    write!(
+        stream,
+        "POST /{path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\
+         Content-Type: application/json\r\nAccept: application/json, text/event-stream\r\n\
+         MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\n\
+         Mcp-Name: evaluate-lisp\r\nContent-Length: {}\r\n\r\n{body}",
+        body.len()
+    )
+    .unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    assert!(answer.contains("\"value\":\"42\""), "{answer}");
+
+    crate::signals::signal(&child, "INT");
+    let status = child.wait().unwrap();
+    assert_eq!(status.code(), Some(0), "a signal is how it is ended");
+    let mut printed = String::new();
+    child
+        .stdout
+        .take()
+        .unwrap()
+        .read_to_string(&mut printed)
+        .unwrap();
+    assert_eq!(printed, "", "stdout stays empty");
+}
