@@ -5,6 +5,7 @@
 
 #![forbid(unsafe_code)]
 
+mod lisp;
 mod methods;
 
 use attache_protocol::{
@@ -14,6 +15,7 @@ use attache_protocol::{
 use bytes::Bytes;
 use serde_json::value::RawValue;
 
+pub use lisp::{lisp_evaluator, lisp_reader};
 pub use methods::methods;
 
 /// The longest line of the framing target; short, so that it is reached.

@@ -3,6 +3,7 @@
 //! Only what clap can say is said here. What the words mean is decided in `invocation`.
 
 use std::ffi::OsString;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -167,8 +168,28 @@ Example:
     /// Print changes of resources and lists as they happen, until Ctrl-C
     #[command(after_help = "Example:\n  attache watch demo://clock --read")]
     Watch(RawWatch),
+    /// Be one of the ready-made servers
+    #[command(after_help = "Example:\n  attache tools -- attache serve lisp")]
+    Serve(RawServe),
     #[command(name = crate::builtin_server::SUBCOMMAND, hide = true)]
     BuiltinServer,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RawServe {
+    /// Which server
+    #[arg(value_enum, value_name = "SERVER")]
+    pub(crate) served: RawServed,
+    /// Serve HTTP at this address instead of stdin and stdout
+    #[arg(long, value_name = "ADDR")]
+    pub(crate) http: Option<SocketAddr>,
+}
+
+/// The ready-made servers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum RawServed {
+    /// Evaluates Scheme programs with every resource bounded
+    Lisp,
 }
 
 #[derive(Debug, Args)]

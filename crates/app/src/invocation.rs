@@ -11,7 +11,7 @@ use attache::{EraChoice, Quirks, Settings};
 use clap::Parser as _;
 
 use crate::args::{
-    CommonArgs, RawArgs, RawCall, RawCommand, RawDialect, RawEra, RawProgress, RawWatch,
+    CommonArgs, RawArgs, RawCall, RawCommand, RawDialect, RawEra, RawProgress, RawServe, RawWatch,
     ServerCommand,
 };
 use crate::arguments::{self, Given};
@@ -63,6 +63,8 @@ pub(crate) enum Action {
         filter: SubscriptionFilter,
         reread: Reread,
     },
+    /// Be one of the ready-made servers.
+    Serve(RawServe),
     /// Be the built-in server.
     ServeBuiltIn,
 }
@@ -185,6 +187,7 @@ fn understand_command(
             };
             (understand_watch(args)?, None)
         }
+        RawCommand::Serve(args) => (Action::Serve(args), None),
         RawCommand::BuiltinServer => (Action::ServeBuiltIn, None),
     })
 }

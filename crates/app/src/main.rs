@@ -25,8 +25,10 @@ use crate::invocation::{Action, Invocation};
 use crate::output::Output;
 
 fn main() -> ExitCode {
-    // Before anything else: this process may have been started to guard a server.
+    // Before anything else: this process may have been started to guard a server, or to evaluate
+    // for one.
     attache::process::guardian::enable();
+    attache_servers::lisp::enable();
     let invocation = match Invocation::parse(std::env::args_os()) {
         Ok(invocation) => invocation,
         Err(refusal) => return output::refusal(&refusal).into(),

@@ -135,6 +135,22 @@ impl Op {
     }
 }
 
+impl Op {
+    /// The same operation in code that moved down.
+    fn shifted(mut self, shift: &Shift) -> Self {
+        match &mut self {
+            Self::Const(index) | Self::PushConst(index) => *index -= shift.constants,
+            Self::MakeClosure(index) => *index -= shift.templates,
+            _ => {
+                if let Some(target) = self.target_mut() {
+                    *target -= shift.ops;
+                }
+            }
+        }
+        self
+    }
+}
+
 /// Where a new closure finds a variable it captures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Capture {
@@ -158,6 +174,9 @@ pub(crate) struct Program {
     pub(crate) templates: Vec<Template>,
     /// Sources of operations, in the order of the code.
     pub(crate) positions: Vec<(u32, Position)>,
+    /// Where the code of each form starts that may still be reached; what comes before the first
+    /// is the standard library's.
+    forms: Vec<Extent>,
 }
 
 /// How long the tables were at some moment.
@@ -169,6 +188,33 @@ pub(crate) struct Extent {
     positions: usize,
 }
 
+/// How far the parts of a form moved down.
+struct Shift {
+    ops: u32,
+    constants: u32,
+    templates: u32,
+}
+
+/// Where code went.
+#[derive(Debug, Default)]
+pub(crate) struct Moves {
+    /// Where each form started, and how far it moved down.
+    starts: Vec<(u32, u32)>,
+}
+
+impl Moves {
+    /// Where a place of code that stayed is now.
+    pub(crate) fn place(&self, before: u32) -> u32 {
+        let after = self.starts.partition_point(|&(start, _)| start <= before);
+        let shift = after.checked_sub(1).map_or(0, |form| self.starts[form].1);
+        before - shift
+    }
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "the heap limit keeps places in u32"
+)]
 impl Program {
     pub(crate) fn new() -> Self {
         Self {
@@ -176,7 +222,80 @@ impl Program {
             constants: Vec::new(),
             templates: Vec::new(),
             positions: Vec::new(),
+            forms: Vec::new(),
         }
+    }
+
+    /// Declares all code so far to be the standard library's.
+    pub(crate) fn seal_library(&mut self) {
+        self.positions.clear();
+        self.forms.clear();
+    }
+
+    /// Notes that code since an extent belongs to one form and stays.
+    pub(crate) fn keep(&mut self, extent: Extent) {
+        self.forms.push(extent);
+    }
+
+    /// How many forms have code.
+    pub(crate) fn forms(&self) -> usize {
+        self.forms.len()
+    }
+
+    /// The form that a place belongs to; none for the standard library.
+    pub(crate) fn form_at(&self, place: u32) -> Option<usize> {
+        let after = |form: &Extent| form.ops <= place as usize;
+        self.forms.partition_point(after).checked_sub(1)
+    }
+
+    /// Bytes of the code of all forms.
+    pub(crate) fn bytes(&self) -> usize {
+        self.forms
+            .first()
+            .map_or(0, |&first| self.bytes_since(first))
+    }
+
+    /// Drops the code of the other forms and moves these together.
+    pub(crate) fn keep_only(&mut self, kept: &[bool]) -> Moves {
+        let forms = std::mem::take(&mut self.forms);
+        let mut moves = Moves::default();
+        let Some(&first) = forms.first() else {
+            return moves;
+        };
+        let end = self.extent();
+        // The rest is taken off and what stays is put back, form by form.
+        let ops = self.ops.split_off(first.ops);
+        let constants = self.constants.split_off(first.constants);
+        let positions = self.positions.split_off(first.positions);
+        let mut templates = self.templates.split_off(first.templates).into_iter();
+        let ends = forms.iter().skip(1).chain([&end]);
+        for ((from, to), &kept) in forms.iter().zip(ends).zip(kept) {
+            let own_templates = templates.by_ref().take(to.templates - from.templates);
+            if !kept {
+                own_templates.for_each(drop);
+                continue;
+            }
+            let start = self.extent();
+            let shift = Shift {
+                ops: (from.ops - start.ops) as u32,
+                constants: (from.constants - start.constants) as u32,
+                templates: (from.templates - start.templates) as u32,
+            };
+            moves.starts.push((from.ops as u32, shift.ops));
+            self.forms.push(start);
+            self.templates.extend(own_templates.map(|mut template| {
+                template.entry -= shift.ops;
+                template
+            }));
+            let own = &constants[from.constants - first.constants..to.constants - first.constants];
+            self.constants.extend_from_slice(own);
+            let own = &positions[from.positions - first.positions..to.positions - first.positions];
+            let moved = own.iter().map(|&(at, position)| (at - shift.ops, position));
+            self.positions.extend(moved);
+            let own = &ops[from.ops - first.ops..to.ops - first.ops];
+            self.ops.extend(own.iter().map(|op| op.shifted(&shift)));
+        }
+        moves
     }
 
     pub(crate) fn extent(&self) -> Extent {

@@ -13,15 +13,23 @@ use crate::object::Arity;
 use crate::syntax::{Lambda, Node, Var, Variable};
 use crate::value::Value;
 
-/// Compiles a top-level form; answers where its code starts.
-pub(crate) fn compile(node: &Node, variables: &[Variable], program: &mut Program) -> Fallible<u32> {
+/// Compiles a top-level form; answers where its code starts. Code without a place of its own is
+/// where the form is.
+pub(crate) fn compile(
+    node: &Node,
+    variables: &[Variable],
+    place: Option<Position>,
+    program: &mut Program,
+) -> Fallible<u32> {
     let mut generator = Generator {
         variables,
         program,
-        functions: vec![Function::default()],
+        place,
+        functions: Vec::new(),
         loops: HashMap::new(),
         failed: None,
     };
+    generator.begin_function(Function::default());
     generator.value(node, Place::Tail);
     let (entry, _) = generator.finish_function();
     match generator.failed {
@@ -39,34 +47,36 @@ pub(crate) enum Place {
 
 /// A procedure being compiled.
 #[derive(Default)]
-struct Function {
+pub(crate) struct Function {
     ops: Vec<Op>,
     positions: Vec<(u32, Position)>,
-    slots: HashMap<Var, u32>,
+    pub(crate) slots: HashMap<Var, u32>,
     captured: Vec<Var>,
     /// Values above the base of the frame.
-    height: u32,
+    pub(crate) height: u32,
     /// The variable that holds this very procedure.
     itself: Option<Var>,
     /// Inlined loops around the present place: where they start, and their first slot.
-    rounds: HashMap<Var, (Target, u32)>,
+    pub(crate) rounds: HashMap<Var, (Target, u32)>,
 }
 
 /// Where a variable is found.
 #[derive(Clone, Copy)]
-enum Found {
+pub(crate) enum Found {
     Slot(u32),
     Captured(u32),
     Itself,
 }
 
 pub(crate) struct Generator<'a> {
-    variables: &'a [Variable],
+    pub(crate) variables: &'a [Variable],
     program: &'a mut Program,
+    /// Where the form is.
+    place: Option<Position>,
     functions: Vec<Function>,
     /// Loops known to be jumps or not.
-    loops: HashMap<Var, bool>,
-    failed: Option<&'static str>,
+    pub(crate) loops: HashMap<Var, bool>,
+    pub(crate) failed: Option<&'static str>,
 }
 
 #[expect(
@@ -74,7 +84,7 @@ pub(crate) struct Generator<'a> {
     reason = "source and heap limits bound every count"
 )]
 impl Generator<'_> {
-    fn function(&mut self) -> &mut Function {
+    pub(crate) fn function(&mut self) -> &mut Function {
         let last = self.functions.len() - 1;
         &mut self.functions[last]
     }
@@ -114,6 +124,11 @@ impl Generator<'_> {
 
     pub(crate) fn shrink(&mut self, count: u32) {
         self.function().height -= count;
+    }
+
+    fn begin_function(&mut self, function: Function) {
+        self.functions.push(function);
+        self.mark(self.place);
     }
 
     /// Adds a finished function to the program.
@@ -157,11 +172,11 @@ impl Generator<'_> {
         }) as u32)
     }
 
-    fn find(&mut self, variable: Var) -> Found {
+    pub(crate) fn find(&mut self, variable: Var) -> Found {
         self.find_in(self.functions.len() - 1, variable)
     }
 
-    fn in_cell(&self, variable: Var) -> bool {
+    pub(crate) fn in_cell(&self, variable: Var) -> bool {
         self.variables[variable as usize].in_cell
     }
 
@@ -289,7 +304,7 @@ impl Generator<'_> {
     }
 
     /// Forgets the slots above a height, unless a return does.
-    fn leave(&mut self, height: u32, place: Place) {
+    pub(crate) fn leave(&mut self, height: u32, place: Place) {
         let extra = self.function().height - height;
         if place == Place::Inside && extra > 0 {
             self.emit(Op::Drop(extra));
@@ -354,7 +369,7 @@ impl Generator<'_> {
         }
     }
 
-    fn call(
+    pub(crate) fn call(
         &mut self,
         operator: &Node,
         operands: &[Node],
@@ -411,7 +426,7 @@ impl Generator<'_> {
     }
 
     /// Code that makes a closure; answers the variables it captures.
-    fn closure(&mut self, lambda: &Lambda, itself: Option<Var>) -> Vec<Var> {
+    pub(crate) fn closure(&mut self, lambda: &Lambda, itself: Option<Var>) -> Vec<Var> {
         let mut function = Function {
             itself,
             ..Function::default()
@@ -420,7 +435,7 @@ impl Generator<'_> {
             function.slots.insert(parameter, function.height);
             function.height += 1;
         }
-        self.functions.push(function);
+        self.begin_function(function);
         for &parameter in lambda.required.iter().chain(&lambda.rest) {
             if self.in_cell(parameter)
                 && let Found::Slot(slot) = self.find(parameter)
@@ -450,156 +465,6 @@ impl Generator<'_> {
         let template = (self.program.templates.len() - 1) as u32;
         self.emit(Op::MakeClosure(template));
         captured
-    }
-
-    fn letrec(&mut self, steps: &[(Option<Var>, Node)], body: &Node, place: Place) {
-        let before = self.function().height;
-        // All variables get their slots first, since any step may capture any of them.
-        for variable in steps.iter().filter_map(|(variable, _)| *variable) {
-            let undefined = self.constant(Value::UNDEFINED);
-            if self.in_cell(variable) {
-                self.emit(Op::Const(undefined));
-                self.emit(Op::WrapCell);
-                self.emit(Op::Push);
-            } else {
-                self.emit(Op::PushConst(undefined));
-            }
-            let slot = self.function().height;
-            self.function().slots.insert(variable, slot);
-            self.grow(1);
-        }
-        let mut patches: Vec<(u32, usize, Var)> = Vec::new();
-        let mut missing: Vec<Var> = steps.iter().filter_map(|(variable, _)| *variable).collect();
-        for (variable, node) in steps {
-            let Some(variable) = *variable else {
-                self.value(node, Place::Inside);
-                continue;
-            };
-            let Found::Slot(slot) = self.find(variable) else {
-                continue;
-            };
-            let in_cell = self.in_cell(variable);
-            if let Node::Lambda(lambda) = node {
-                let captured = self.closure(lambda, (!in_cell).then_some(variable));
-                for (index, other) in captured.into_iter().enumerate() {
-                    if missing.contains(&other) && !self.in_cell(other) {
-                        patches.push((slot, index, other));
-                    }
-                }
-            } else {
-                self.value(node, Place::Inside);
-            }
-            self.emit(if in_cell {
-                Op::SetLocalCell(slot)
-            } else {
-                Op::Store(slot)
-            });
-            missing.retain(|&other| other != variable);
-            // A sibling that just came to be is filled into the closures that wait for it.
-            let mut waiting = Vec::new();
-            patches.retain(|patch| {
-                let ready = patch.2 == variable;
-                if ready {
-                    waiting.push((patch.0, patch.1));
-                }
-                !ready
-            });
-            for (closure, index) in waiting {
-                if closure > u32::from(u16::MAX) || slot > u32::from(u16::MAX) {
-                    self.failed = Some("too many local variables");
-                    return;
-                }
-                let (closure, index, slot) = (closure as u16, index as u16, slot as u16);
-                self.emit(Op::Patch {
-                    closure,
-                    index,
-                    slot,
-                });
-            }
-        }
-        self.value(body, place);
-        self.leave(before, place);
-    }
-
-    fn round(&mut self, name: Var, lambda: &Lambda, values: &[Node], place: Place) {
-        if self.is_jump(name, lambda, values.len()) && self.function().height < 60_000 {
-            return self.inlined_round(name, lambda, values, place);
-        }
-        let before = self.function().height;
-        let undefined = self.constant(Value::UNDEFINED);
-        self.emit(Op::PushConst(undefined));
-        let slot = before;
-        self.function().slots.insert(name, slot);
-        self.grow(1);
-        if self.in_cell(name) {
-            self.emit(Op::MakeCell(slot));
-            self.closure(lambda, None);
-            self.emit(Op::SetLocalCell(slot));
-        } else {
-            self.closure(lambda, Some(name));
-            self.emit(Op::Store(slot));
-        }
-        self.call(&Node::Local(name), values, None, place);
-        self.leave(before, place);
-    }
-
-    fn inlined_round(&mut self, name: Var, lambda: &Lambda, values: &[Node], place: Place) {
-        let base = self.function().height;
-        for value in values {
-            self.push(value);
-        }
-        let target = self.here();
-        let function = self.function();
-        for (slot, &variable) in (base..).zip(&lambda.required) {
-            function.slots.insert(variable, slot);
-        }
-        function.rounds.insert(name, (target, base));
-        for (slot, &variable) in (base..).zip(&lambda.required) {
-            if self.in_cell(variable) {
-                self.emit(Op::MakeCell(slot));
-            }
-        }
-        self.value(&lambda.body, place);
-        self.function().rounds.remove(&name);
-        self.leave(base, place);
-    }
-
-    /// Says whether every use of a loop's name is a call in tail position of the loop.
-    fn is_jump(&mut self, name: Var, lambda: &Lambda, count: usize) -> bool {
-        if let Some(&known) = self.loops.get(&name) {
-            return known;
-        }
-        let variable = self.variables[name as usize];
-        let jump = !variable.in_cell
-            && count == lambda.required.len()
-            && count <= usize::from(u8::MAX)
-            && self.tail_calls(&lambda.body, name, count) == variable.references;
-        self.loops.insert(name, jump);
-        jump
-    }
-
-    fn tail_calls(&mut self, node: &Node, name: Var, count: usize) -> u32 {
-        match node {
-            Node::Call(operator, operands, _) => match **operator {
-                Node::Local(called) if called == name && operands.len() == count => 1,
-                _ => 0,
-            },
-            Node::Cond(arms, otherwise) => {
-                let mut calls = self.tail_calls(otherwise, name, count);
-                for (_, then) in arms {
-                    calls += self.tail_calls(then, name, count);
-                }
-                calls
-            }
-            Node::And(nodes) | Node::Or(nodes) | Node::Seq(nodes) => nodes
-                .last()
-                .map_or(0, |last| self.tail_calls(last, name, count)),
-            Node::Let(_, body) | Node::Letrec(_, body) => self.tail_calls(body, name, count),
-            Node::Loop(inner, lambda, values) if self.is_jump(*inner, lambda, values.len()) => {
-                self.tail_calls(&lambda.body, name, count)
-            }
-            _ => 0,
-        }
     }
 }
 

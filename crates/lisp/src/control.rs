@@ -1,20 +1,15 @@
-//! Calls in general, continuations, faults and collections of the running machine.
+//! Calls in general and collections of the running machine.
 //!
-//! Owns everything that changes the control state in one piece. An operation of the loop may be
-//! repeated after a collection; a call may not, since it has moved its arguments: it collects and
-//! repeats its allocation itself.
-
-use std::sync::Arc;
+//! Owns calls of everything that is not simply a closure. An operation of the loop may be repeated
+//! after a collection; a call may not, since it has moved its arguments: it collects and repeats
+//! its allocation itself.
 
 use crate::collect::Collection;
-use crate::error::{ErrorKind, Failure, Fallible, Fault, FaultCause, Position};
+use crate::error::{ErrorKind, Fallible, Fault};
 use crate::machine::{Exit, Machine, Place};
-use crate::object::{Condition, Continuation, Frame, Object, RecordRole, Segment, Storage};
+use crate::object::{Frame, Object, RecordRole};
 use crate::prims::{Control, Run};
 use crate::value::Value;
-
-/// Frames brought back to the stack at once.
-const REINSTATED: usize = 32;
 
 impl Machine {
     /// Calls any procedure with the topmost `count` values.
@@ -136,7 +131,7 @@ impl Machine {
     }
 
     /// Allocates, after a collection if need be; the callee stays reachable meanwhile.
-    fn with_room<T>(
+    pub(crate) fn with_room<T>(
         &mut self,
         callee: Value,
         allocate: impl Fn(&mut Self) -> Fallible<T>,
@@ -175,14 +170,14 @@ impl Machine {
         }
     }
 
-    fn restore(&mut self, frame: Frame) {
+    pub(crate) fn restore(&mut self, frame: Frame) {
         self.pc = frame.pc;
         self.base = frame.base as usize;
         self.closure = frame.closure;
     }
 
     /// Drops the arguments of a call and makes the stack look as its callee leaves it.
-    fn leave_call(&mut self, from: usize, place: Place) -> Fallible<()> {
+    pub(crate) fn leave_call(&mut self, from: usize, place: Place) -> Fallible<()> {
         if place == Place::Inside {
             self.push_frame()?;
             self.stack.truncate(from);
@@ -330,151 +325,6 @@ impl Machine {
         }
     }
 
-    /// Captures the continuation of a call with one argument, the receiver.
-    ///
-    /// The stack moves into a segment of the heap; the continuation is left on the empty stack and
-    /// the receiver is answered.
-    fn capture(&mut self, place: Place) -> Fallible<Value> {
-        let from = self.stack.len() - 1;
-        let receiver = self.stack[from];
-        let kept = if place == Place::Inside {
-            from
-        } else {
-            self.base
-        };
-        let frames = self.frames.len() + usize::from(place == Place::Inside);
-        self.world.charge((kept + frames) / 16)?;
-        // Both objects are sure to fit before anything changes.
-        self.world.heap.reserve(512 + kept * 8 + frames * 16)?;
-        self.leave_call(from, place)?;
-        self.captured = true;
-        let mut segment = self.beneath;
-        if !self.frames.is_empty() {
-            let depth = self.depth_beneath + self.frames.len();
-            let storage = Storage {
-                values: self.stack.clone(),
-                frames: self.frames.clone(),
-            };
-            segment = self.world.heap.object(Object::Segment(Box::new(Segment {
-                values: storage.values.len(),
-                frames: storage.frames.len(),
-                storage: Arc::new(storage),
-                parent: self.beneath,
-                depth,
-            })))?;
-            self.set_beneath(segment, depth);
-        }
-        let continuation =
-            self.world
-                .heap
-                .object(Object::Continuation(Box::new(Continuation {
-                    segment,
-                    winds: self.world.winds,
-                    handlers: self.world.handlers,
-                    form: self.form,
-                })))?;
-        self.stack.clear();
-        self.frames.clear();
-        self.stack.push(continuation);
-        Ok(receiver)
-    }
-
-    /// Continues at a continuation with the topmost values.
-    fn throw(&mut self, continuation: Value, count: usize) -> Fallible<()> {
-        let from = self.stack.len() - count;
-        let value = if count == 1 {
-            self.stack[from]
-        } else {
-            self.world
-                .heap
-                .object(Object::Values(self.stack[from..].into()))?
-        };
-        // A segment may have to be split on the way back.
-        self.world.heap.reserve(1024)?;
-        let Some(Object::Continuation(target)) = self.world.heap.get(continuation) else {
-            return Err(Fault::error(ErrorKind::Internal, "not a continuation"));
-        };
-        let (segment, form) = (target.segment, target.form);
-        (self.world.winds, self.world.handlers) = (target.winds, target.handlers);
-        if form.0 == self.form.0 {
-            self.form = form;
-        }
-        let depth = match self.world.heap.get(segment) {
-            Some(Object::Segment(segment)) => segment.depth,
-            _ => 0,
-        };
-        self.stack.clear();
-        self.frames.clear();
-        self.set_beneath(segment, depth);
-        self.acc = value;
-        self.underflow()
-    }
-
-    /// `(%resume continuation values)`: continues there, all thunks having run.
-    fn resume(&mut self) -> Fallible<()> {
-        let from = self.stack.len() - 2;
-        let (continuation, values) = (self.stack[from], self.stack[from + 1]);
-        let values = self.world.heap.list_items(values).unwrap_or_default();
-        let count = values.len();
-        if self.stack.len() + count > self.stack_room {
-            return Err(Fault::limit(ErrorKind::Depth, "too many values"));
-        }
-        self.stack.extend(values);
-        self.with_room(continuation, |machine| machine.throw(continuation, count))
-    }
-
-    /// Returns into the segment beneath the stack, or ends when there is none.
-    pub(crate) fn underflow(&mut self) -> Fallible<()> {
-        let Some(Object::Segment(segment)) = self.world.heap.get(self.beneath) else {
-            self.stack.clear();
-            self.base = 0;
-            self.pc = 0;
-            return Ok(());
-        };
-        let storage = Arc::clone(&segment.storage);
-        let (values, frames, parent, depth) = (
-            segment.values,
-            segment.frames,
-            segment.parent,
-            segment.depth,
-        );
-        let split = frames.saturating_sub(REINSTATED);
-        let offset = if split > 0 {
-            storage.frames[split].base as usize
-        } else {
-            0
-        };
-        let (below, depth_below) = if split > 0 {
-            let depth = depth - (frames - split);
-            let lower = Segment {
-                storage: Arc::clone(&storage),
-                values: offset,
-                frames: split,
-                parent,
-                depth,
-            };
-            (
-                self.world.heap.object(Object::Segment(Box::new(lower)))?,
-                depth,
-            )
-        } else {
-            (parent, depth - frames)
-        };
-        self.stack.clear();
-        self.stack
-            .extend_from_slice(&storage.values[offset..values]);
-        self.frames
-            .extend(storage.frames[split..frames].iter().map(|frame| {
-                let base = frame.base - u32::try_from(offset).unwrap_or(0);
-                Frame { base, ..*frame }
-            }));
-        self.set_beneath(below, depth_below);
-        if let Some(frame) = self.frames.pop() {
-            self.restore(frame);
-        }
-        Ok(())
-    }
-
     /// Frees what nothing can reach.
     pub(crate) fn collect(&mut self) {
         let mut collection = Collection::start(&mut self.world.heap);
@@ -506,148 +356,6 @@ impl Machine {
             self.world.winds,
         ]);
         collection.finish();
-    }
-
-    /// Deals with a fault: repeats the operation after a collection, calls the program's handler,
-    /// or gives up.
-    pub(crate) fn recover(&mut self, fault: Fault) -> Result<(), Box<Failure>> {
-        let at = self.pc.saturating_sub(1);
-        let position = fault.position.or_else(|| self.source_of(at));
-        match *fault.cause {
-            FaultCause::Full => self.repeat(at, position),
-            FaultCause::Limit(kind, message) => Err(self.failure(kind, message, position)),
-            FaultCause::Error(kind, message) => {
-                if self.world.handlers == Value::NIL {
-                    return Err(self.failure(kind, message, position));
-                }
-                let made = self.condition(kind, &message, position);
-                match made {
-                    Ok(condition) => self.signal(condition, position),
-                    Err(_) => {
-                        // Room for one error object is found or the heap is really full.
-                        self.collect();
-                        match self.condition(kind, &message, position) {
-                            Ok(condition) => self.signal(condition, position),
-                            Err(_) => Err(self.out_of_memory(position)),
-                        }
-                    }
-                }
-            }
-            FaultCause::Raise(object) => self.signal(object, position),
-        }
-    }
-
-    /// The place in the program's text that an operation belongs to; for one of the standard
-    /// library that is the innermost pending call of the program.
-    fn source_of(&self, at: u32) -> Option<Position> {
-        if at >= self.library_end {
-            return self.program.position(at);
-        }
-        let caller = self
-            .frames
-            .iter()
-            .rev()
-            .find(|frame| frame.pc > self.library_end)?;
-        self.program.position(caller.pc - 1)
-    }
-
-    fn condition(
-        &mut self,
-        kind: ErrorKind,
-        message: &str,
-        position: Option<Position>,
-    ) -> Fallible<Value> {
-        let message = self.world.heap.string(message)?;
-        let condition = Condition {
-            kind,
-            message,
-            irritants: Value::NIL,
-            position,
-        };
-        self.world
-            .heap
-            .object(Object::Condition(Box::new(condition)))
-    }
-
-    /// Repeats the operation that found the heap full, once.
-    fn repeat(&mut self, at: u32, position: Option<Position>) -> Result<(), Box<Failure>> {
-        let calls = self.world.steps().saturating_sub(self.world.charged);
-        if let Some((place, before)) = self.repeated
-            && place == at
-            && calls <= before + 1
-        {
-            return Err(self.out_of_memory(position));
-        }
-        self.collect();
-        let heap = &self.world.heap;
-        // A nearly full heap would be collected over and over.
-        if heap.limit.saturating_sub(heap.used) < heap.limit / 64 {
-            return Err(self.out_of_memory(position));
-        }
-        self.repeated = Some((at, calls));
-        self.pc = at;
-        Ok(())
-    }
-
-    fn out_of_memory(&self, position: Option<Position>) -> Box<Failure> {
-        let message = format!("more than {} bytes of heap", self.world.limits.heap);
-        self.failure(ErrorKind::Memory, message, position)
-    }
-
-    pub(crate) fn failure(
-        &self,
-        kind: ErrorKind,
-        message: String,
-        position: Option<Position>,
-    ) -> Box<Failure> {
-        Box::new(Failure {
-            kind,
-            message,
-            position,
-            output: self.world.output.clone(),
-        })
-    }
-
-    /// Calls the innermost handler, or fails when there is none.
-    fn signal(&mut self, object: Value, position: Option<Position>) -> Result<(), Box<Failure>> {
-        if self.world.handlers == Value::NIL {
-            return Err(self.uncaught(object, position));
-        }
-        let too_deep = |machine: &Self, fault: Fault| match *fault.cause {
-            FaultCause::Limit(kind, message) => machine.failure(kind, message, position),
-            _ => machine.out_of_memory(position),
-        };
-        if let Err(fault) = self.push_frame() {
-            return Err(too_deep(self, fault));
-        }
-        self.stack.push(object);
-        self.base = self.stack.len() - 1;
-        if let Err(fault) = self.apply(self.signal, 1, Place::Tail) {
-            return Err(too_deep(self, fault));
-        }
-        Ok(())
-    }
-
-    /// The failure of an object that nothing caught.
-    fn uncaught(&self, object: Value, position: Option<Position>) -> Box<Failure> {
-        let Some(Object::Condition(condition)) = self.world.heap.get(object) else {
-            let shown = self.world.describe(object);
-            return self.failure(ErrorKind::Raised, format!("raised {shown}"), position);
-        };
-        let mut message: String = match self.world.heap.as_text(condition.message) {
-            Some(text) => text.iter().take(1000).collect(),
-            None => self.world.describe(condition.message),
-        };
-        let irritants = self
-            .world
-            .heap
-            .list_items(condition.irritants)
-            .unwrap_or_default();
-        for irritant in irritants.iter().take(20) {
-            message.push(' ');
-            message.push_str(&self.world.describe(*irritant));
-        }
-        self.failure(condition.kind, message, condition.position.or(position))
     }
 }
 

@@ -40,6 +40,30 @@ pub enum ErrorKind {
 }
 
 impl ErrorKind {
+    /// Every kind.
+    pub const ALL: [Self; 14] = [
+        Self::Read,
+        Self::Syntax,
+        Self::Unbound,
+        Self::Type,
+        Self::Arity,
+        Self::Range,
+        Self::DivideByZero,
+        Self::Raised,
+        Self::Steps,
+        Self::Memory,
+        Self::Depth,
+        Self::Time,
+        Self::Output,
+        Self::Internal,
+    ];
+
+    /// The kind of a name.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.name() == name)
+    }
+
     /// The name of the kind as programs see it.
     #[must_use]
     pub fn name(self) -> &'static str {

@@ -91,6 +91,11 @@ impl Heap {
         self.collect_at = self.used.saturating_add(self.used.max(COLLECT_EVERY));
     }
 
+    /// Says whether it is time to collect.
+    pub(crate) fn is_due(&self) -> bool {
+        self.used >= self.collect_at
+    }
+
     #[inline(always)]
     pub(crate) fn cons(&mut self, car: Value, cdr: Value) -> Fallible<Value> {
         self.charge(PAIR_BYTES)?;

@@ -37,8 +37,8 @@ impl Default for Limits {
 
 /// Polled at regular numbers of steps; a reason stops the evaluation.
 pub trait Interrupt {
-    /// Says whether the evaluation must stop now, and why.
-    fn poll(&self) -> Option<Stop>;
+    /// Says whether the evaluation must stop now, and why; told the steps used so far.
+    fn poll(&self, steps: u64) -> Option<Stop>;
 }
 
 /// Why an embedder stopped an evaluation.
@@ -55,7 +55,7 @@ pub enum Stop {
 pub struct Uninterrupted;
 
 impl Interrupt for Uninterrupted {
-    fn poll(&self) -> Option<Stop> {
+    fn poll(&self, _steps: u64) -> Option<Stop> {
         None
     }
 }
@@ -70,7 +70,7 @@ pub struct Watch<'a> {
 }
 
 impl Interrupt for Watch<'_> {
-    fn poll(&self) -> Option<Stop> {
+    fn poll(&self, _steps: u64) -> Option<Stop> {
         if self
             .cancelled
             .is_some_and(|flag| flag.load(Ordering::Relaxed))

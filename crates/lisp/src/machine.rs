@@ -1,7 +1,7 @@
 //! The machine that runs code.
 //!
 //! Owns the registers, the stack and the loop over operations; calls that need more than entering
-//! a closure, continuations and faults are in `control`. Its stack is a vector: no Scheme program
+//! a closure are in `control`, then `continuations` and `faults`. Its stack is a vector: no Scheme program
 //! can use Rust's.
 
 use crate::code::{Capture, Op, Program};
@@ -12,6 +12,7 @@ use crate::number::arith::{Arith, Compare};
 use crate::object::{Arity, Frame, Object};
 use crate::prims::{self, Primitive, Run};
 use crate::syntax::expand::Expander;
+use crate::tidy::Schedule;
 use crate::value::Value;
 use crate::world::{SLICE, World};
 
@@ -55,6 +56,8 @@ pub(crate) struct Machine {
     pub(crate) kept: Vec<Value>,
     /// Code before this place is the standard library's.
     pub(crate) library_end: u32,
+    /// When to drop code and macros again.
+    pub(crate) tidying: Schedule,
     /// Standard procedures that the machine itself calls.
     pub(crate) signal: Value,
     pub(crate) rewind: Value,
@@ -82,6 +85,7 @@ impl Machine {
             form: (0, 0),
             kept: Vec::new(),
             library_end: 0,
+            tidying: Schedule::default(),
             signal: Value::FALSE,
             rewind: Value::FALSE,
         }
@@ -144,7 +148,7 @@ impl Machine {
         let slice = SLICE.min(self.world.reserve);
         self.world.reserve -= slice;
         self.world.fuel += i64::try_from(slice).unwrap_or(0);
-        match interrupt.poll() {
+        match interrupt.poll(self.world.steps()) {
             Some(Stop::Deadline) => {
                 return Err(Fault::limit(ErrorKind::Time, "the time is used up"));
             }
@@ -156,7 +160,7 @@ impl Machine {
             }
             None => {}
         }
-        if self.world.heap.used >= self.world.heap.collect_at {
+        if self.world.heap.is_due() {
             self.collect();
         }
         Ok(())

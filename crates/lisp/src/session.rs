@@ -9,6 +9,7 @@ use crate::limits::{Interrupt, Limits, Uninterrupted};
 use crate::machine::{Exit, Machine};
 use crate::print::{self, Style};
 use crate::reader::{Positions, Reader};
+use crate::stack;
 use crate::syntax::expand::{Expander, Head};
 use crate::syntax::scopes::{Binding, SYSTEM, ScopeId, Special, USER};
 use crate::value::Value;
@@ -80,9 +81,9 @@ impl Session {
         self.machine.rewind = self.standard("%rewind");
         self.machine.library_end =
             u32::try_from(self.machine.program.ops.len()).unwrap_or(u32::MAX);
-        self.machine.program.positions.clear();
+        self.machine.program.seal_library();
         // What exists now is the language, not the program's.
-        self.machine.collect();
+        self.machine.tidy();
         let heap = &mut self.machine.world.heap;
         heap.peak = heap.used;
     }
@@ -141,7 +142,10 @@ impl Session {
         self.machine.kept.clear();
         self.machine.expander.positions = Positions::new();
         self.machine.world.end();
-        if result.is_err() || self.machine.world.heap.used > self.machine.world.heap.collect_at {
+        let full = matches!(&result, Err(failure) if failure.kind == ErrorKind::Memory);
+        if full || self.machine.is_untidy() {
+            self.machine.tidy();
+        } else if result.is_err() || self.machine.world.heap.is_due() {
             self.machine.collect();
         }
         result.map_err(|failure| *failure)
@@ -243,6 +247,9 @@ fn run_form(
     interrupt: &dyn Interrupt,
     scope: ScopeId,
 ) -> Result<Value, Box<Failure>> {
+    if machine.world.heap.is_due() {
+        machine.collect();
+    }
     let extent = machine.program.extent();
     machine.expander.here = Some(position);
     let entry = compile_form(machine, form, scope)
@@ -256,6 +263,8 @@ fn run_form(
             .heap
             .release_permanent(machine.program.bytes_since(extent));
         machine.program.truncate(extent);
+    } else {
+        machine.program.keep(extent);
     }
     result
 }
@@ -267,11 +276,26 @@ fn compile_form(machine: &mut Machine, form: Value, scope: ScopeId) -> Fallible<
         program,
         ..
     } = machine;
-    let node = expander.top(world, form, scope)?;
     let extent = program.extent();
-    let entry = compile(&node, &expander.variables, program)?;
-    world.heap.charge_permanent(program.bytes_since(extent))?;
-    Ok(entry)
+    let place = expander.here;
+    let compiled = expander.top(world, form, scope).and_then(|node| {
+        if expander.deep {
+            stack::deep(|| compile(&node, &expander.variables, place, program))
+        } else {
+            compile(&node, &expander.variables, place, program)
+        }
+    });
+    let borrowed = std::mem::take(&mut expander.borrowed);
+    world.heap.peak = world.heap.peak.max(world.heap.used);
+    world.heap.used = world.heap.used.saturating_sub(borrowed);
+    let charged = compiled.and_then(|entry| {
+        let bytes = program.bytes_since(extent);
+        world.heap.charge_permanent(bytes).map(|()| entry)
+    });
+    if charged.is_err() {
+        program.truncate(extent);
+    }
+    charged
 }
 
 fn run_to_end(

@@ -215,6 +215,47 @@ fn long_sessions_do_not_grow() {
     assert!(peak(&mut session) < before + 10_000_000);
 }
 
+/// What a definition replaced is dropped: code, macros, the scopes of local macros.
+#[test]
+fn sessions_are_used_very_many_times() {
+    let mut session = Session::new(Limits {
+        heap: 8 << 20,
+        ..Limits::default()
+    });
+    let mut evaluate = |source: &str| {
+        let outcome = session.evaluate(source, None, &Uninterrupted);
+        outcome.unwrap_or_else(|failure| panic!("{source}: {failure}"))
+    };
+    evaluate(
+        "(define k #f) (define n 0)
+         (define (resume) (if (< n 3) (begin (set! n (+ n 1)) (k n)) 'over))
+         (define-library (counting) (export twice)
+           (begin (define-syntax twice (syntax-rules () ((_ e) (begin e e))))))
+         (import (counting))",
+    );
+    evaluate("(define got (list (call/cc (lambda (c) (set! k c) 0)) (lambda (x) x)))");
+    for round in 0..100_000 {
+        let source = match round % 4 {
+            0 => format!("(define (f x) (let ((y {round})) (lambda (z) (+ x y z))))"),
+            1 => "(define-syntax swap (syntax-rules () ((_ a b) (let ((t a)) (set! a b) (set! b t)))))"
+                .to_owned(),
+            2 => "(let-syntax ((m (syntax-rules () ((_ x) (lambda () x))))) (m 1))".to_owned(),
+            _ => format!("(define held (list ((f 1) 2) '({round} \"text\")))"),
+        };
+        evaluate(&source);
+    }
+    assert_eq!(evaluate("held").value, "(99999 (99999 \"text\"))");
+    assert_eq!(
+        evaluate("(define p 1) (define q 2) (swap p q) (list p q)").value,
+        "(2 1)"
+    );
+    assert_eq!(evaluate("(twice (set! n 0)) n").value, "0");
+    // The continuation goes back to code that was moved.
+    assert_eq!(evaluate("(resume)").value, "");
+    assert_eq!(evaluate("(car got)").value, "1");
+    assert_eq!(evaluate("((cadr got) 'kept)").value, "kept");
+}
+
 #[test]
 fn the_same_source_gives_the_same_result() {
     let source = "(define (walk n) (if (= n 0) '() (cons (make-string n #\\a) (walk (- n 1)))))
@@ -226,4 +267,62 @@ fn the_same_source_gives_the_same_result() {
     for _ in 0..3 {
         assert_eq!(run(&Limits::default(), source).unwrap(), first);
     }
+}
+
+/// Programs write programs: forms nest far deeper than a person would write them.
+#[test]
+fn generated_forms_nest_deeply() {
+    let nested =
+        |open: &str, close: &str, n: usize| format!("{}42{}", open.repeat(n), close.repeat(n));
+    let deep = 9_900;
+    for (name, open, close, n) in [
+        ("let*", "(let* ((a 1) (b a)) ", ")", 1_000),
+        ("cond", "(cond (#f 1) (else ", "))", 1_000),
+        (
+            "cond with receivers",
+            "(cond (#f => car) (else ",
+            "))",
+            1_000,
+        ),
+        ("define", "(let () (define x 1) ", ")", 1_000),
+        (
+            "named let",
+            "(let loop ((i 0)) (if (< i 1) (loop (+ i 1)) ",
+            "))",
+            400,
+        ),
+        ("case", "(case 3 ((1 2) 'x) (else ", "))", 1_000),
+        ("calls", "(car (list ", "))", 4_900),
+        ("if", "(if #t ", ")", deep),
+        ("begin", "(begin ", ")", deep),
+        ("immediate lambda", "((lambda (x) ", ") 1)", 4_900),
+        ("guard", "(guard (e (#t 0)) ", ")", 300),
+    ] {
+        let source = nested(open, close, n);
+        let outcome = run(&Limits::default(), &source).map(|outcome| outcome.value);
+        assert_eq!(outcome.as_deref(), Ok("42"), "{name}");
+    }
+    let clauses = "(#f => car) ".repeat(2_000);
+    let long = format!("(cond {clauses} (else 42))");
+    assert_eq!(run(&Limits::default(), &long).unwrap().value, "42");
+    let procedures = format!("({}42{})", "((lambda () ".repeat(3_000), "))".repeat(3_000));
+    assert_eq!(kind(&Limits::default(), &procedures), Some(ErrorKind::Type));
+    let template = format!("`{}1{}", "(".repeat(2_000), ")".repeat(2_000));
+    assert!(run(&Limits::default(), &template).is_ok());
+}
+
+#[test]
+fn nesting_at_the_edge() {
+    let nested = |n: usize| format!("{}1{}", "(if #t ".repeat(n), ")".repeat(n));
+    assert!(run(&Limits::default(), &nested(9_999)).is_ok());
+    assert_eq!(
+        kind(&Limits::default(), &nested(10_001)),
+        Some(ErrorKind::Depth)
+    );
+    let limits = Limits {
+        depth: 300,
+        ..Limits::default()
+    };
+    assert!(run(&limits, &nested(299)).is_ok());
+    assert_eq!(kind(&limits, &nested(301)), Some(ErrorKind::Depth));
 }

@@ -12,6 +12,7 @@ mod prompts;
 mod read;
 mod resources;
 mod save;
+mod serve;
 mod tools;
 mod watch;
 
@@ -29,6 +30,9 @@ pub(crate) async fn run(invocation: Invocation, output: &Output) -> Exit {
         action,
         ..
     } = invocation;
+    if let Action::Serve(asked) = action {
+        return output.conclude(serve::run(asked, output).await);
+    }
     match Session::open(&target, connection, output).await {
         Ok(session) => {
             let exit = output.conclude(perform(action, &session, output).await);
@@ -55,7 +59,7 @@ async fn perform(action: Action, session: &Session, output: &Output) -> Result<(
         Action::Read { uri, out } => read::run(&uri, out.as_deref(), session, output).await,
         Action::Prompt { name, arguments } => prompt::run(&name, arguments, session, output).await,
         Action::Watch { filter, reread } => watch::run(filter, reread, session, output).await,
-        // `main` has taken this way already.
-        Action::ServeBuiltIn => Ok(()),
+        // These ways were taken already.
+        Action::Serve(_) | Action::ServeBuiltIn => Ok(()),
     }
 }

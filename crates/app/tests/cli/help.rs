@@ -24,6 +24,7 @@ fn the_program() {
       read       Read a resource
       prompt     Get a prompt, filled in
       watch      Print changes of resources and lists as they happen, until Ctrl-C
+      serve      Be one of the ready-made servers
 
     Arguments:
       [COMMAND]...  The server's command and its arguments

@@ -8,6 +8,7 @@ mod harness;
 mod help;
 mod hostile;
 mod real_servers;
+mod serve_lisp;
 #[cfg(unix)]
 mod signals;
 #[cfg(unix)]

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use crate::harness::{PATIENCE, Scratch, attache, builtin, recorded, wait_until};
 
-fn signal(child: &Child, name: &str) {
+pub(crate) fn signal(child: &Child, name: &str) {
     let status = Command::new("kill")
         .args([&format!("-{name}"), &child.id().to_string()])
         .status();

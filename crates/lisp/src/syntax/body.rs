@@ -4,7 +4,6 @@
 //! variables need a cell is decided here, while the references to them are counted.
 
 use crate::error::Fallible;
-use crate::object::{Object, RecordProcedure, RecordRole, RecordType};
 use crate::syntax::expand::{Expander, Head};
 use crate::syntax::scopes::{Binding, ScopeId, Special, base_symbol, is_identifier};
 use crate::syntax::{Lambda, Node, Var};
@@ -37,21 +36,22 @@ impl Expander {
         form: Value,
         scope: ScopeId,
     ) -> Fallible<Node> {
-        self.nest()?;
         self.enter(form);
         let mut form = form;
-        let node = loop {
+        loop {
             match self.head(world, form, scope) {
                 Head::Macro(index) => {
                     form = self.use_macro(world, index, form, scope)?;
                     self.enter(form);
                 }
-                Head::Special(special) => break self.top_special(world, special, form, scope)?,
-                Head::Other => break self.expression(world, form, scope)?,
+                Head::Special(special) => {
+                    return self.deeper(world, |expander, world| {
+                        expander.top_special(world, special, form, scope)
+                    });
+                }
+                Head::Other => return self.expression(world, form, scope),
             }
-        };
-        self.nesting -= 1;
-        Ok(node)
+        }
     }
 
     fn top_special(
@@ -229,7 +229,6 @@ impl Expander {
         forms: &[Value],
         scope: ScopeId,
     ) -> Fallible<Node> {
-        self.nest()?;
         let scope = self.scopes.inner(scope);
         let mut items = Vec::new();
         let mut pending: Vec<Value> = forms.iter().rev().copied().collect();
@@ -239,9 +238,7 @@ impl Expander {
             definitions |= self.body_form(world, form, scope, &mut items, &mut pending)?;
             self.here = before;
         }
-        let node = self.body_items(world, items, scope, definitions)?;
-        self.nesting -= 1;
-        Ok(node)
+        self.body_items(world, items, scope, definitions)
     }
 
     /// Classifies one form of a body; answers whether it defines a variable.
@@ -458,92 +455,5 @@ impl Expander {
             lambdas.push(self.lambda(world, parameters, &parts[1..], scope)?);
         }
         Ok(Node::CaseLambda(lambdas))
-    }
-
-    /// The identifiers that `define-record-type` defines, with their values.
-    fn record_type(&mut self, world: &mut World, form: Value) -> Fallible<Vec<(Value, Value)>> {
-        let items = self.list(world, form)?;
-        let [_, name, constructor, predicate, ..] = items[..] else {
-            return Err(self.malformed(world, form));
-        };
-        let identifier = world.heap.pair(name).map_or(name, |[car, _]| car);
-        let mut specs = Vec::new();
-        for &field in &items[4..] {
-            specs.push(if is_identifier(&world.heap, field) {
-                vec![field]
-            } else {
-                self.list(world, field)?
-            });
-        }
-        let fields: Vec<Value> = specs
-            .iter()
-            .filter_map(|spec| spec.first().copied())
-            .collect();
-        if fields.len() != specs.len() {
-            return Err(self.malformed(world, form));
-        }
-        let symbol = base_symbol(&world.heap, identifier);
-        let shown = world.heap.symbols.name(symbol);
-        let shown = shown
-            .trim_start_matches('<')
-            .trim_end_matches('>')
-            .to_owned();
-        let record = RecordType {
-            name: shown.clone(),
-            fields: fields
-                .iter()
-                .map(|&field| base_symbol(&world.heap, field))
-                .collect(),
-        };
-        let kind = world.heap.object(Object::RecordType(Box::new(record)))?;
-        let mut defined = vec![(identifier, kind)];
-        let mut add = |world: &mut World, identifier: Value, role: RecordRole| -> Fallible<()> {
-            let symbol = base_symbol(&world.heap, identifier);
-            let name = world.heap.symbols.name(symbol).to_string();
-            let procedure = RecordProcedure { name, kind, role };
-            let value = world
-                .heap
-                .object(Object::RecordProcedure(Box::new(procedure)))?;
-            defined.push((identifier, value));
-            Ok(())
-        };
-        let number = |field: Value| {
-            fields
-                .iter()
-                .position(|&known| known == field)
-                .and_then(|at| u32::try_from(at).ok())
-        };
-        if constructor.as_pair().is_some() {
-            let parts = world.heap.list_items(constructor).unwrap_or_default();
-            let numbers: Option<Vec<u32>> = parts[1..].iter().map(|&f| number(f)).collect();
-            let Some(numbers) = numbers else {
-                return Err(self.malformed(world, constructor));
-            };
-            add(world, parts[0], RecordRole::Construct(numbers.into()))?;
-        } else if is_identifier(&world.heap, constructor) {
-            let numbers: Vec<u32> = fields.iter().filter_map(|&field| number(field)).collect();
-            add(world, constructor, RecordRole::Construct(numbers.into()))?;
-        }
-        if is_identifier(&world.heap, predicate) {
-            add(world, predicate, RecordRole::Test)?;
-        }
-        for spec in &specs {
-            let Some(index) = number(spec[0]) else {
-                continue;
-            };
-            if let Some(&accessor) = spec.get(1) {
-                add(world, accessor, RecordRole::Get(index))?;
-            }
-            if let Some(&modifier) = spec.get(2) {
-                add(world, modifier, RecordRole::Set(index))?;
-            }
-        }
-        if defined
-            .iter()
-            .any(|(identifier, _)| !is_identifier(&world.heap, *identifier))
-        {
-            return Err(self.malformed(world, form));
-        }
-        Ok(defined)
     }
 }

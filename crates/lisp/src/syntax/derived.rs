@@ -55,9 +55,9 @@ impl Expander {
             let test = self.expression(world, first, scope)?;
             if parts.len() == 1 {
                 self.here = before;
-                self.nest()?;
-                let rest = self.cond(world, &clauses[index + 1..], scope)?;
-                self.nesting -= 1;
+                let rest = &clauses[index + 1..];
+                let rest =
+                    self.deeper(world, |expander, world| expander.cond(world, rest, scope))?;
                 return Ok(Node::Cond(arms, Box::new(Node::Or(vec![test, rest]))));
             }
             if self.is_special(world, parts[1], scope, Special::Arrow) {
@@ -69,9 +69,9 @@ impl Expander {
                 let argument = self.reference(variable);
                 let found = Node::Call(Box::new(receiver), vec![argument], self.here);
                 self.here = before;
-                self.nest()?;
-                let rest = self.cond(world, &clauses[index + 1..], scope)?;
-                self.nesting -= 1;
+                let rest = &clauses[index + 1..];
+                let rest =
+                    self.deeper(world, |expander, world| expander.cond(world, rest, scope))?;
                 let chosen = Node::branch(self.reference(variable), found, rest);
                 let bound = Node::Let(vec![(variable, test)], Box::new(chosen));
                 return Ok(Node::Cond(arms, Box::new(bound)));
@@ -327,33 +327,31 @@ impl Expander {
     }
 
     fn feature_holds(&mut self, world: &mut World, requirement: Value) -> Fallible<bool> {
-        self.nest()?;
-        let holds = if is_identifier(&world.heap, requirement) {
+        if is_identifier(&world.heap, requirement) {
             let symbol = base_symbol(&world.heap, requirement);
             let name = world.heap.symbols.name(symbol);
-            crate::prims::FEATURES.contains(&&*name)
-        } else {
-            let parts = self.list(world, requirement)?;
-            let Some((&operator, operands)) = parts.split_first() else {
-                return Err(self.malformed(world, requirement));
-            };
-            let symbol = base_symbol(&world.heap, operator);
-            let operator = world.heap.symbols.name(symbol);
-            let mut results = Vec::new();
-            if &*operator != "library" {
-                for &operand in operands {
-                    results.push(self.feature_holds(world, operand)?);
-                }
-            }
-            match (&*operator, operands) {
-                ("and", _) => results.iter().all(|&holds| holds),
-                ("or", _) => results.iter().any(|&holds| holds),
-                ("not", [_]) => !results[0],
-                ("library", [name]) => self.library_exists(world, *name)?,
-                _ => return Err(self.malformed(world, requirement)),
-            }
+            return Ok(crate::prims::FEATURES.contains(&&*name));
+        }
+        let parts = self.list(world, requirement)?;
+        let Some((&operator, operands)) = parts.split_first() else {
+            return Err(self.malformed(world, requirement));
         };
-        self.nesting -= 1;
-        Ok(holds)
+        let symbol = base_symbol(&world.heap, operator);
+        let operator = world.heap.symbols.name(symbol);
+        let mut results = Vec::new();
+        if &*operator != "library" {
+            for &operand in operands {
+                results.push(self.deeper(world, |expander, world| {
+                    expander.feature_holds(world, operand)
+                })?);
+            }
+        }
+        Ok(match (&*operator, operands) {
+            ("and", _) => results.iter().all(|&holds| holds),
+            ("or", _) => results.iter().any(|&holds| holds),
+            ("not", [_]) => !results[0],
+            ("library", [name]) => self.library_exists(world, *name)?,
+            _ => return Err(self.malformed(world, requirement)),
+        })
     }
 }

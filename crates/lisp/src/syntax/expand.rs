@@ -1,23 +1,25 @@
-//! The expander: top-level forms, expressions and the primitive special forms.
+//! The expander: its state and the walk over expressions.
 //!
-//! Owns the walk over forms; bodies, derived forms, quasiquotation and libraries have modules of
-//! their own that extend the same type.
+//! Owns globals, local variables and nesting; special forms, bodies, quasiquotation and libraries
+//! have modules of their own that extend the same type.
 
 use crate::error::{ErrorKind, Fallible, Fault, Position};
-use crate::object::Object;
 use crate::prims;
 use crate::reader::Positions;
+use crate::stack;
 use crate::syntax::library::Libraries;
 use crate::syntax::rules::{Macro, Use};
 use crate::syntax::scopes::{
     Binding, Meaning, SPECIALS, SYSTEM, ScopeId, Scopes, Special, base_symbol, is_identifier,
 };
-use crate::syntax::{Lambda, MAX_NESTING, Node, Var, Variable};
+use crate::syntax::{Node, Var, Variable};
 use crate::value::Value;
 use crate::world::{Global, World};
 
-/// Bytes charged for a macro beyond its data.
-const MACRO_BYTES: usize = 128;
+/// Bytes that an expression takes while its form is expanded and compiled: nodes, scopes, slots.
+const EXPRESSION_BYTES: usize = 96;
+/// Levels of nesting that cost a step more at every expression.
+const LEVELS_PER_STEP: usize = 16;
 /// Bytes charged for a global variable.
 const GLOBAL_BYTES: usize = 64;
 
@@ -31,7 +33,11 @@ pub(crate) struct Expander {
     pub(crate) positions: Positions,
     /// The innermost form with a known place.
     pub(crate) here: Option<Position>,
-    pub(crate) nesting: usize,
+    nesting: usize,
+    /// Bytes of heap that the form being expanded gives back when it is compiled.
+    pub(crate) borrowed: usize,
+    /// The form being expanded needed the second stack.
+    pub(crate) deep: bool,
 }
 
 /// A special form or macro use taken apart.
@@ -52,6 +58,8 @@ impl Expander {
             positions: Positions::new(),
             here: None,
             nesting: 0,
+            borrowed: 0,
+            deep: false,
         }
     }
 
@@ -74,6 +82,7 @@ impl Expander {
     pub(crate) fn top(&mut self, world: &mut World, form: Value, scope: ScopeId) -> Fallible<Node> {
         self.variables.clear();
         self.nesting = 0;
+        self.deep = false;
         let scopes = self.scopes.len();
         let macros = self.macros.len();
         let result = self.definition_or_expression(world, form, scope);
@@ -217,16 +226,27 @@ impl Expander {
         before
     }
 
-    pub(crate) fn nest(&mut self) -> Fallible<()> {
-        self.nesting += 1;
-        if self.nesting > MAX_NESTING {
-            return Err(Fault::limit(
-                ErrorKind::Depth,
-                format!("forms nest deeper than {MAX_NESTING}"),
-            )
-            .at(self.here));
+    /// Works one level deeper, on the second stack where the first may end.
+    pub(crate) fn deeper<T: Send>(
+        &mut self,
+        world: &mut World,
+        work: impl FnOnce(&mut Self, &mut World) -> Fallible<T> + Send,
+    ) -> Fallible<T> {
+        let most = stack::MAX_NESTING.min(world.limits.depth);
+        if self.nesting >= most {
+            let message = format!("forms nest deeper than {most}");
+            return Err(Fault::limit(ErrorKind::Depth, message).at(self.here));
         }
-        Ok(())
+        self.nesting += 1;
+        let result = if self.nesting == stack::SHALLOW {
+            world.charge(stack::STEPS)?;
+            self.deep = true;
+            stack::deep(|| work(self, world))
+        } else {
+            work(self, world)
+        };
+        self.nesting -= 1;
+        result
     }
 
     /// Expands an expression.
@@ -236,29 +256,39 @@ impl Expander {
         form: Value,
         scope: ScopeId,
     ) -> Fallible<Node> {
-        self.nest()?;
+        // A name is looked for through as many scopes as there are levels.
+        world.charge(1 + self.nesting / LEVELS_PER_STEP)?;
+        world.heap.charge(EXPRESSION_BYTES)?;
+        self.borrowed += EXPRESSION_BYTES;
         let before = self.enter(form);
-        world.charge(1)?;
-        let mut form = form;
-        let node = loop {
-            if is_identifier(&world.heap, form) {
-                break self.variable(world, form, scope)?;
-            }
-            if form.as_pair().is_none() {
-                break self.constant(world, form)?;
-            }
-            match self.head(world, form, scope) {
-                Head::Special(special) => break self.special(world, special, form, scope)?,
-                Head::Macro(index) => {
+        let node = if is_identifier(&world.heap, form) {
+            self.variable(world, form, scope)?
+        } else if form.as_pair().is_none() {
+            self.constant(world, form)?
+        } else {
+            self.deeper(world, |expander, world| {
+                expander.combination(world, form, scope)
+            })?
+        };
+        self.here = before;
+        Ok(node)
+    }
+
+    /// Expands a special form, a macro use or a call.
+    fn combination(&mut self, world: &mut World, form: Value, scope: ScopeId) -> Fallible<Node> {
+        match self.head(world, form, scope) {
+            Head::Special(special) => self.special(world, special, form, scope),
+            Head::Macro(index) => {
+                let mut form = self.use_macro(world, index, form, scope)?;
+                self.enter(form);
+                while let Head::Macro(index) = self.head(world, form, scope) {
                     form = self.use_macro(world, index, form, scope)?;
                     self.enter(form);
                 }
-                Head::Other => break self.call(world, form, scope)?,
+                self.expression(world, form, scope)
             }
-        };
-        self.here = before;
-        self.nesting -= 1;
-        Ok(node)
+            Head::Other => self.call(world, form, scope),
+        }
     }
 
     pub(crate) fn expressions(
@@ -343,354 +373,26 @@ impl Expander {
         let items = self.list(world, form)?;
         let mut nodes = self.expressions(world, &items, scope)?;
         let operator = nodes.remove(0);
-        match operator {
+        let mut operator = operator;
+        match &mut operator {
             Node::Lambda(lambda)
                 if lambda.rest.is_none() && lambda.required.len() == nodes.len() =>
             {
-                let lambda = *lambda;
-                let bindings = lambda.required.into_iter().zip(nodes).collect();
-                Ok(Node::Let(bindings, Box::new(lambda.body)))
+                let body = std::mem::replace(&mut lambda.body, Node::unspecified());
+                let bindings = lambda.required.iter().copied().zip(nodes).collect();
+                Ok(Node::Let(bindings, Box::new(body)))
             }
-            operator => Ok(Node::Call(Box::new(operator), nodes, here)),
+            _ => Ok(Node::Call(Box::new(operator), nodes, here)),
         }
-    }
-
-    fn special(
-        &mut self,
-        world: &mut World,
-        special: Special,
-        form: Value,
-        scope: ScopeId,
-    ) -> Fallible<Node> {
-        let items = self.list(world, form)?;
-        match special {
-            Special::Quote => match items[..] {
-                [_, datum] => Ok(Node::Const(self.strip(world, datum)?)),
-                _ => Err(self.malformed(world, form)),
-            },
-            Special::If => self.conditional(world, form, &items, scope),
-            Special::Set => self.assignment(world, form, &items, scope),
-            Special::Lambda => match items[..] {
-                [_, parameters, _, ..] => {
-                    let lambda = self.lambda(world, parameters, &items[2..], scope)?;
-                    Ok(Node::Lambda(Box::new(lambda)))
-                }
-                _ => Err(self.malformed(world, form)),
-            },
-            Special::Begin => self.sequence(world, &items[1..], scope),
-            Special::And => Ok(Node::And(self.expressions(world, &items[1..], scope)?)),
-            Special::Or => Ok(Node::Or(self.expressions(world, &items[1..], scope)?)),
-            Special::When | Special::Unless => self.one_armed(world, special, form, &items, scope),
-            Special::Cond => self.cond(world, &items[1..], scope),
-            Special::Case => self.case(world, form, &items, scope),
-            Special::Let => self.let_form(world, form, &items, scope),
-            Special::LetStar => self.let_star(world, form, &items, scope),
-            Special::Letrec | Special::LetrecStar => self.letrec(world, form, &items, scope),
-            Special::LetSyntax | Special::LetrecSyntax => {
-                self.let_syntax(world, special, form, &items, scope)
-            }
-            Special::Do => self.do_loop(world, form, &items, scope),
-            Special::CaseLambda => self.case_lambda(world, &items[1..], scope),
-            Special::Quasiquote => match items[..] {
-                [_, template] => self.quasiquote(world, template, scope),
-                _ => Err(self.malformed(world, form)),
-            },
-            Special::CondExpand => {
-                let chosen = self.cond_expand(world, &items[1..], scope)?;
-                self.sequence(world, &chosen, scope)
-            }
-            Special::SyntaxError => Err(self.syntax_error(world, &items[1..])),
-            Special::Define
-            | Special::DefineValues
-            | Special::DefineSyntax
-            | Special::DefineRecordType
-            | Special::DefineLibrary
-            | Special::Import => Err(self.syntax(format!(
-                "a definition in an expression: {}",
-                world.describe(form)
-            ))),
-            Special::Arrow
-            | Special::Ellipsis
-            | Special::Else
-            | Special::SyntaxRules
-            | Special::Underscore
-            | Special::Unquote
-            | Special::UnquoteSplicing => Err(self.malformed(world, form)),
-        }
-    }
-
-    fn syntax_error(&mut self, world: &mut World, items: &[Value]) -> Fault {
-        let words: Vec<String> = items
-            .iter()
-            .map(|&item| match world.heap.as_text(item) {
-                Some(text) => text.iter().collect(),
-                None => world.describe(item),
-            })
-            .collect();
-        self.syntax(words.join(" "))
-    }
-
-    fn conditional(
-        &mut self,
-        world: &mut World,
-        form: Value,
-        items: &[Value],
-        scope: ScopeId,
-    ) -> Fallible<Node> {
-        if !(3..=4).contains(&items.len()) {
-            return Err(self.malformed(world, form));
-        }
-        let test = self.expression(world, items[1], scope)?;
-        let then = self.expression(world, items[2], scope)?;
-        let otherwise = match items.get(3) {
-            Some(&form) => self.expression(world, form, scope)?,
-            None => Node::unspecified(),
-        };
-        Ok(Node::branch(test, then, otherwise))
-    }
-
-    fn assignment(
-        &mut self,
-        world: &mut World,
-        form: Value,
-        items: &[Value],
-        scope: ScopeId,
-    ) -> Fallible<Node> {
-        let [_, identifier, expression] = items[..] else {
-            return Err(self.malformed(world, form));
-        };
-        if !is_identifier(&world.heap, identifier) {
-            return Err(self.malformed(world, form));
-        }
-        let here = self.here;
-        let value = Box::new(self.expression(world, expression, scope)?);
-        match self.scopes.lookup(&world.heap, identifier, scope) {
-            Meaning::Bound(Binding::Local(variable)) => {
-                let known = &mut self.variables[variable as usize];
-                known.in_cell = true;
-                known.references += 1;
-                Ok(Node::SetLocal(variable, value))
-            }
-            Meaning::Bound(Binding::Global(global)) => {
-                let symbol = world.globals[global as usize].name;
-                let global = if self.scopes.own(SYSTEM, symbol) == Some(Binding::Global(global)) {
-                    self.shadow_standard(world, symbol, scope)?
-                } else {
-                    global
-                };
-                Ok(Node::SetGlobal(global, value, here))
-            }
-            Meaning::Free(symbol, top) => {
-                let global = self.define_global(world, symbol, top)?;
-                Ok(Node::SetGlobal(global, value, here))
-            }
-            Meaning::Bound(_) => Err(self.syntax("a keyword cannot be assigned")),
-        }
-    }
-
-    /// Gives a program its own variable of a standard name, with the standard value.
-    ///
-    /// The standard library keeps the variable it was written with, so that no program can break
-    /// `map` by defining `reverse`.
-    pub(crate) fn shadow_standard(
-        &mut self,
-        world: &mut World,
-        symbol: Value,
-        scope: ScopeId,
-    ) -> Fallible<u32> {
-        let mut top = crate::syntax::scopes::USER;
-        if self.scopes.is_top(scope) {
-            top = scope;
-        }
-        let standard = match self.scopes.own(SYSTEM, symbol) {
-            Some(Binding::Global(global)) if top != SYSTEM => world.globals[global as usize].value,
-            _ => Value::UNDEFINED,
-        };
-        let known = self.scopes.own(top, symbol).is_some();
-        let global = self.define_global(world, symbol, top)?;
-        if !known {
-            world.globals[global as usize].value = standard;
-        }
-        Ok(global)
-    }
-
-    pub(crate) fn lambda(
-        &mut self,
-        world: &mut World,
-        parameters: Value,
-        body: &[Value],
-        scope: ScopeId,
-    ) -> Fallible<Lambda> {
-        let inner = self.scopes.inner(scope);
-        let mut required = Vec::new();
-        let mut rest = parameters;
-        while let Some([car, cdr]) = world.heap.pair(rest) {
-            world.charge(1)?;
-            self.check_parameter(world, inner, car)?;
-            required.push(self.bind_variable(inner, car));
-            rest = cdr;
-        }
-        let rest = if rest == Value::NIL {
-            None
-        } else {
-            self.check_parameter(world, inner, rest)?;
-            Some(self.bind_variable(inner, rest))
-        };
-        if required.len() > usize::from(u16::MAX) {
-            return Err(self.syntax("too many parameters"));
-        }
-        let body = self.body(world, body, inner)?;
-        Ok(Lambda {
-            required,
-            rest,
-            body,
-        })
-    }
-
-    pub(crate) fn check_parameter(
-        &self,
-        world: &World,
-        scope: ScopeId,
-        identifier: Value,
-    ) -> Fallible<()> {
-        if !is_identifier(&world.heap, identifier) {
-            return Err(self.syntax(format!(
-                "{} is not an identifier",
-                world.describe(identifier)
-            )));
-        }
-        if self.scopes.own(scope, identifier).is_some() {
-            return Err(self.syntax(format!("{} is bound twice", world.describe(identifier))));
-        }
-        Ok(())
-    }
-
-    /// Makes a macro of a `syntax-rules` form.
-    #[expect(
-        clippy::cast_possible_truncation,
-        reason = "the heap limit bounds macros"
-    )]
-    pub(crate) fn transformer(
-        &mut self,
-        world: &mut World,
-        form: Value,
-        scope: ScopeId,
-    ) -> Fallible<Binding> {
-        if is_identifier(&world.heap, form) {
-            // A second name for an existing keyword.
-            return match self.scopes.lookup(&world.heap, form, scope) {
-                Meaning::Bound(binding @ (Binding::Special(_) | Binding::Macro(_))) => Ok(binding),
-                _ => Err(self.malformed(world, form)),
-            };
-        }
-        let Head::Special(Special::SyntaxRules) = self.head(world, form, scope) else {
-            if let Head::Macro(index) = self.head(world, form, scope) {
-                self.nest()?;
-                let expanded = self.use_macro(world, index, form, scope)?;
-                let binding = self.transformer(world, expanded, scope);
-                self.nesting -= 1;
-                return binding;
-            }
-            return Err(self.syntax("a macro is made with syntax-rules"));
-        };
-        let items = self.list(world, form)?;
-        let mut parts = &items[1..];
-        let mut ellipsis = None;
-        if let [chosen, rest @ ..] = parts
-            && is_identifier(&world.heap, *chosen)
-        {
-            ellipsis = Some(*chosen);
-            parts = rest;
-        }
-        let [literals, rules @ ..] = parts else {
-            return Err(self.malformed(world, form));
-        };
-        let literals = self.list(world, *literals)?;
-        let mut compiled = Vec::with_capacity(rules.len());
-        for &rule in rules {
-            let [pattern, template] = self.list(world, rule)?[..] else {
-                return Err(self.malformed(world, rule));
-            };
-            let Some([_, arguments]) = world.heap.pair(pattern) else {
-                return Err(self.malformed(world, pattern));
-            };
-            compiled.push((arguments, template));
-        }
-        world
-            .heap
-            .charge_permanent(MACRO_BYTES + compiled.len() * 16)?;
-        self.macros.push(Macro {
-            scope,
-            ellipsis,
-            literals,
-            rules: compiled,
-        });
-        Ok(Binding::Macro((self.macros.len() - 1) as u32))
-    }
-
-    /// Turns aliases inside a datum back into symbols.
-    pub(crate) fn strip(&mut self, world: &mut World, datum: Value) -> Fallible<Value> {
-        if !contains_alias(world, datum)? {
-            return Ok(datum);
-        }
-        self.nest()?;
-        let stripped = if is_identifier(&world.heap, datum) {
-            base_symbol(&world.heap, datum)
-        } else if let Some(items) = world.heap.as_vector(datum).cloned() {
-            let mut stripped = Vec::with_capacity(items.len());
-            for item in items {
-                stripped.push(self.strip(world, item)?);
-            }
-            world.heap.vector(stripped)?
-        } else {
-            let mut items = Vec::new();
-            let mut rest = datum;
-            while let Some([car, cdr]) = world.heap.pair(rest) {
-                items.push(self.strip(world, car)?);
-                rest = cdr;
-            }
-            let tail = self.strip(world, rest)?;
-            world.heap.list_onto(&items, tail)?
-        };
-        self.nesting -= 1;
-        Ok(stripped)
     }
 
     /// Values that the collector must keep for the expander.
     pub(crate) fn roots(&self) -> impl Iterator<Item = Value> + '_ {
-        let macros = self.macros.iter().flat_map(|rules| {
-            let data = rules
-                .rules
-                .iter()
-                .flat_map(|&(pattern, template)| [pattern, template]);
-            data.chain(rules.literals.iter().copied())
-                .chain(rules.ellipsis)
-        });
+        let macros = self.macros.iter();
         macros
+            .flat_map(Macro::values)
             .chain(self.scopes.identifiers())
             .chain(self.libraries.roots())
             .chain(self.positions.keys().copied())
     }
-}
-
-/// Says whether a macro inserted anything into a datum, without recursion and also on cycles.
-fn contains_alias(world: &mut World, datum: Value) -> Fallible<bool> {
-    let mut pending = vec![datum];
-    let mut seen = std::collections::HashSet::new();
-    while let Some(value) = pending.pop() {
-        if let Some([car, cdr]) = world.heap.pair(value) {
-            world.charge(1)?;
-            if seen.insert(value) {
-                pending.push(cdr);
-                pending.push(car);
-            }
-            continue;
-        }
-        match world.heap.get(value) {
-            Some(Object::Alias { .. }) => return Ok(true),
-            Some(Object::Vector(items)) if seen.insert(value) => pending.extend(items),
-            _ => {}
-        }
-    }
-    Ok(false)
 }

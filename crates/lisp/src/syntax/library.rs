@@ -36,6 +36,12 @@ struct Library {
     exports: Vec<(Value, Binding)>,
 }
 
+impl Library {
+    fn bytes(&self) -> usize {
+        128 + self.exports.len() * 16
+    }
+}
+
 /// The libraries of a session.
 #[derive(Debug, Default)]
 pub(crate) struct Libraries {
@@ -49,6 +55,17 @@ impl Libraries {
         let unchanged = self.settled == self.defined.len();
         self.settled = self.defined.len();
         unchanged
+    }
+
+    /// What libraries export.
+    pub(crate) fn bindings(&self) -> impl Iterator<Item = Binding> + '_ {
+        let exports = self.defined.iter().flat_map(|library| &library.exports);
+        exports.map(|(_, binding)| *binding)
+    }
+
+    pub(crate) fn bindings_mut(&mut self) -> impl Iterator<Item = &mut Binding> + '_ {
+        let exports = self.defined.iter_mut().flat_map(|l| &mut l.exports);
+        exports.map(|(_, binding)| binding)
     }
 
     pub(crate) fn roots(&self) -> impl Iterator<Item = Value> + '_ {
@@ -95,13 +112,13 @@ impl Expander {
     }
 
     fn import_set(&mut self, world: &mut World, set: Value) -> Fallible<Imported> {
-        self.nest()?;
         let parts = self.list(world, set)?;
         let first = parts.first().copied().unwrap_or(Value::NIL);
         let modifier = world.heap.symbols.name(first);
         let nested = parts.get(1).is_some_and(|part| part.as_pair().is_some());
         let imported = if nested && matches!(&*modifier, "only" | "except" | "prefix" | "rename") {
-            let inner = self.import_set(world, parts[1])?;
+            let inner = parts[1];
+            let inner = self.deeper(world, |expander, world| expander.import_set(world, inner))?;
             Imported::Names(self.modify_import(world, &modifier, inner, &parts[2..], set)?)
         } else {
             let name = world.describe(set);
@@ -119,7 +136,6 @@ impl Expander {
                 }
             }
         };
-        self.nesting -= 1;
         Ok(imported)
     }
 
@@ -246,15 +262,20 @@ impl Expander {
             };
             bound.push((outer, binding));
         }
-        world.heap.charge_permanent(128 + bound.len() * 16)?;
-        self.libraries
-            .defined
-            .retain(|library| library.name != name);
-        self.libraries.settled = usize::MAX;
-        self.libraries.defined.push(Library {
+        let library = Library {
             name,
             exports: bound,
+        };
+        world.heap.charge_permanent(library.bytes())?;
+        self.libraries.defined.retain(|known| {
+            let replaced = known.name == library.name;
+            if replaced {
+                world.heap.release_permanent(known.bytes());
+            }
+            !replaced
         });
+        self.libraries.settled = usize::MAX;
+        self.libraries.defined.push(library);
         nodes.push(Node::unspecified());
         Ok(Node::Seq(nodes))
     }

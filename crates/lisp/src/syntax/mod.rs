@@ -1,21 +1,22 @@
 //! From data to a tree of core forms.
 //!
 //! Owns scopes, macros and the meaning of every special form; knows nothing of code or execution.
-//! Recursion follows the nesting of forms and is bounded by `MAX_NESTING`.
+//! Recursion follows the nesting of forms; `stack` bounds it and finds room for it.
 
 pub(crate) mod body;
 pub(crate) mod derived;
 pub(crate) mod expand;
 pub(crate) mod library;
+pub(crate) mod primitive;
 pub(crate) mod quasi;
+pub(crate) mod records;
 pub(crate) mod rules;
 pub(crate) mod scopes;
+pub(crate) mod strip;
+pub(crate) mod upkeep;
 
 use crate::error::Position;
 use crate::value::Value;
-
-/// How deep forms may nest.
-pub(crate) const MAX_NESTING: usize = 200;
 
 /// A local variable, unique within a top-level form.
 pub(crate) type Var = u32;
@@ -77,7 +78,56 @@ impl Node {
         }
     }
 
+    /// Moves the nodes inside this one to a list.
+    fn give_children(&mut self, list: &mut Vec<Node>) {
+        let take = |node: &mut Node| std::mem::replace(node, Self::unspecified());
+        match self {
+            Self::Const(_) | Self::Local(_) | Self::Global(..) => {}
+            Self::SetLocal(_, node) | Self::SetGlobal(_, node, _) | Self::Define(_, node) => {
+                list.push(take(node));
+            }
+            Self::Cond(arms, otherwise) => {
+                for (test, then) in arms.drain(..) {
+                    list.extend([test, then]);
+                }
+                list.push(take(otherwise));
+            }
+            Self::And(nodes) | Self::Or(nodes) | Self::Seq(nodes) => list.append(nodes),
+            Self::Lambda(lambda) => list.push(take(&mut lambda.body)),
+            Self::CaseLambda(lambdas) => {
+                list.extend(lambdas.iter_mut().map(|lambda| take(&mut lambda.body)));
+            }
+            Self::Call(operator, operands, _) => {
+                list.push(take(operator));
+                list.append(operands);
+            }
+            Self::Let(bindings, body) => {
+                list.extend(bindings.drain(..).map(|(_, node)| node));
+                list.push(take(body));
+            }
+            Self::Letrec(steps, body) => {
+                list.extend(steps.drain(..).map(|(_, node)| node));
+                list.push(take(body));
+            }
+            Self::Loop(_, lambda, values) => {
+                list.push(take(&mut lambda.body));
+                list.append(values);
+            }
+        }
+    }
+
     pub(crate) fn branch(test: Node, then: Node, otherwise: Node) -> Self {
         Self::Cond(vec![(test, then)], Box::new(otherwise))
+    }
+}
+
+/// Without recursion, so that the deepest tree can be dropped on any stack.
+impl Drop for Node {
+    fn drop(&mut self) {
+        let mut pending = Vec::new();
+        self.give_children(&mut pending);
+        while let Some(mut node) = pending.pop() {
+            node.give_children(&mut pending);
+        }
     }
 }

@@ -32,20 +32,29 @@ impl Expander {
         level: usize,
         scope: ScopeId,
     ) -> Fallible<Node> {
-        self.nest()?;
-        let node = if let Some(items) = world.heap.as_vector(template).cloned() {
+        if let Some(items) = world.heap.as_vector(template).cloned() {
             let list = world.heap.list(&items)?;
-            match self.list_template(world, list, level, scope)? {
-                Node::Const(_) => Node::Const(self.strip(world, template)?),
-                list => self.standard_call(world, "list->vector", vec![list])?,
-            }
-        } else if template.as_pair().is_some() {
-            self.list_template(world, template, level, scope)?
-        } else {
-            Node::Const(self.strip(world, template)?)
-        };
-        self.nesting -= 1;
-        Ok(node)
+            return match self.nested_template(world, list, level, scope)? {
+                Node::Const(_) => Ok(Node::Const(self.strip(world, template)?)),
+                list => self.standard_call(world, "list->vector", vec![list]),
+            };
+        }
+        if template.as_pair().is_some() {
+            return self.nested_template(world, template, level, scope);
+        }
+        Ok(Node::Const(self.strip(world, template)?))
+    }
+
+    fn nested_template(
+        &mut self,
+        world: &mut World,
+        template: Value,
+        level: usize,
+        scope: ScopeId,
+    ) -> Fallible<Node> {
+        self.deeper(world, |expander, world| {
+            expander.list_template(world, template, level, scope)
+        })
     }
 
     /// The operand of `(keyword operand)` when the form is one.

@@ -5,10 +5,12 @@
 
 use crate::error::{ErrorKind, Fallible, Fault};
 use crate::object::Object;
-use crate::syntax::MAX_NESTING;
 use crate::syntax::scopes::{Binding, Meaning, ScopeId, Scopes, Special, is_identifier};
 use crate::value::Value;
 use crate::world::World;
+
+/// How deep patterns, templates and what they match may nest.
+const MAX_NESTING: usize = 200;
 
 /// A macro.
 #[derive(Debug)]
@@ -20,6 +22,24 @@ pub(crate) struct Macro {
     pub(crate) literals: Vec<Value>,
     /// Patterns without their keyword, and templates.
     pub(crate) rules: Vec<(Value, Value)>,
+}
+
+impl Macro {
+    /// What a macro is charged beyond its data.
+    pub(crate) fn bytes(&self) -> usize {
+        128 + self.rules.len() * 16
+    }
+
+    /// The data it is made of.
+    pub(crate) fn values(&self) -> impl Iterator<Item = Value> + '_ {
+        let rules = self
+            .rules
+            .iter()
+            .flat_map(|&(pattern, template)| [pattern, template]);
+        rules
+            .chain(self.literals.iter().copied())
+            .chain(self.ellipsis)
+    }
 }
 
 /// What a pattern variable stands for.

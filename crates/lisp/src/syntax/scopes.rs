@@ -228,6 +228,36 @@ impl Scopes {
         }
     }
 
+    pub(crate) fn parent(&self, scope: ScopeId) -> Option<ScopeId> {
+        self.all[scope as usize].parent
+    }
+
+    /// What one scope binds.
+    pub(crate) fn bindings(&self, scope: ScopeId) -> impl Iterator<Item = (Value, Binding)> + '_ {
+        let scope = &self.all[scope as usize];
+        let table = scope.table.iter().flatten();
+        table
+            .map(|(&identifier, &binding)| (identifier, binding))
+            .chain(scope.list.iter().copied())
+    }
+
+    /// Keeps the scopes that have a new number, and changes every binding.
+    pub(crate) fn renumber(&mut self, numbers: &[Option<ScopeId>], change: impl Fn(&mut Binding)) {
+        let mut index = 0;
+        self.all.retain_mut(|scope| {
+            let kept = numbers[index].is_some();
+            index += 1;
+            if kept {
+                scope.parent = scope.parent.and_then(|parent| numbers[parent as usize]);
+                let table = scope.table.iter_mut().flat_map(HashMap::values_mut);
+                table.for_each(&change);
+                let list = scope.list.iter_mut().map(|(_, binding)| binding);
+                list.for_each(&change);
+            }
+            kept
+        });
+    }
+
     /// Every identifier that scopes refer to, for the collector.
     pub(crate) fn identifiers(&self) -> impl Iterator<Item = Value> + '_ {
         self.all.iter().flat_map(|scope| {

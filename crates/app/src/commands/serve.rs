@@ -1,0 +1,71 @@
+//! `attache serve`: be one of the ready-made servers.
+//!
+//! Owns the choice of the server and of where it is served. Over stdio stdout belongs to the
+//! protocol; over HTTP it stays empty and the address is told on stderr.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use attache_server::Server;
+use attache_server::http::{self, HttpSettings};
+use attache_servers::lisp::{self, Evaluator, Settings};
+use tokio::net::TcpListener;
+
+use crate::args::{RawServe, RawServed};
+use crate::failure::Failure;
+use crate::interrupt::Interrupts;
+use crate::output::Output;
+
+/// How long open requests may go on after a signal.
+const END_GRACE: Duration = Duration::from_secs(2);
+
+/// Serves until the client leaves, or over HTTP until a signal.
+pub(crate) async fn run(asked: RawServe, output: &Output) -> Result<(), Failure> {
+    let server = match asked.served {
+        RawServed::Lisp => {
+            let evaluator = Evaluator::new(Settings::default());
+            // The first call shall find a worker; nobody waits for it to start.
+            let early = evaluator.clone();
+            tokio::spawn(async move { early.warm_up().await });
+            lisp::server(evaluator)
+        }
+    };
+    let server =
+        server.map_err(|error| Failure::unexpected(format!("cannot build the server: {error}")))?;
+    match asked.http {
+        Some(address) => over_http(server, address, output).await,
+        None => match server.serve_stdio().await {
+            Ok(_) => Ok(()),
+            Err(error) => Err(Failure::unexpected(format!(
+                "cannot serve stdin and stdout: {error}"
+            ))),
+        },
+    }
+}
+
+async fn over_http(server: Server, address: SocketAddr, output: &Output) -> Result<(), Failure> {
+    // Nobody is asked who they are, so only this machine may ask (S1).
+    if !address.ip().is_loopback() {
+        let message = format!("{address} can be reached from other machines");
+        return Err(Failure::usage(message).hint("use a loopback address, like 127.0.0.1:8080"));
+    }
+    let interrupts = Interrupts::listen()?;
+    let cannot = |error: std::io::Error| {
+        Failure::unexpected(format!("cannot serve at {address}: {error}"))
+            .hint("choose another port, or 0 for any that is free")
+    };
+    let listener = TcpListener::bind(address).await.map_err(cannot)?;
+    let bound = listener.local_addr().map_err(cannot)?;
+    let settings = HttpSettings::default();
+    output.note(&format!("serving at http://{bound}{}", settings.path));
+    let first = interrupts.clone();
+    let stop = async move { first.raised().await };
+    tokio::select! {
+        served = http::serve(listener, server, settings, stop) => served.map_err(cannot),
+        // A client that keeps a stream open does not keep the server.
+        () = async {
+            interrupts.raised().await;
+            tokio::time::sleep(END_GRACE).await;
+        } => Ok(()),
+    }
+}

@@ -1,0 +1,371 @@
+//! Which worker gets which request.
+//!
+//! Owns the workers. A named session has a worker of its own, so that its end takes nothing else
+//! with it; requests without a session share a few warm ones. How many evaluations run at once and
+//! how many sessions there are is bounded. Refuses to know how an evaluation is done.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use attache_lisp::ErrorKind;
+use tokio::sync::{Semaphore, SemaphorePermit, mpsc, oneshot};
+
+use super::limits::Limits;
+use super::process::{Ending, Executable, Worker};
+use super::recent::Recent;
+use super::request::{Answer, Failed, Progress, Request, RequestError, SessionState};
+use super::wire::{Fate, MAX_TEXT, World};
+
+/// Address space beyond what an evaluation needs: the program's own text, its allocator and its
+/// threads.
+const MARGIN: u64 = 768 << 20;
+/// Address space for each byte of the heap limit: tables grow by being copied.
+const SPACE_PER_BYTE: u64 = 4;
+/// Address space for each permitted pending call: its frame and its values, being copied.
+const SPACE_PER_CALL: u64 = 1 << 10;
+/// Reports of progress that wait to be looked at.
+const PROGRESS_WAITING: usize = 4;
+
+/// How an evaluator works.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// What an evaluation may use at most.
+    pub limits: Limits,
+    /// Evaluations at the same time, and warm workers without a session.
+    pub workers: usize,
+    /// Sessions at the same time; the one not used for longest is dropped for a new one.
+    pub sessions: usize,
+    /// Bytes of address space of a worker; none means enough for the limits.
+    pub address_space: Option<u64>,
+    /// What is started as a worker.
+    pub executable: Executable,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        Self {
+            limits: Limits::default(),
+            workers: cores.clamp(2, 4),
+            sessions: 16,
+            address_space: None,
+            executable: Executable::Own,
+        }
+    }
+}
+
+/// Evaluates Lisp in worker processes. Clones share the workers; they end with the last clone.
+#[derive(Clone)]
+pub struct Evaluator {
+    shared: Arc<Shared>,
+}
+
+impl std::fmt::Debug for Evaluator {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Evaluator")
+            .field("settings", &self.shared.settings)
+            .finish_non_exhaustive()
+    }
+}
+
+struct Shared {
+    settings: Settings,
+    running: Semaphore,
+    spare: Mutex<Vec<Worker>>,
+    sessions: Mutex<Recent<Arc<Slot>>>,
+}
+
+/// A session's place. Its evaluations take turns.
+struct Slot {
+    turn: Semaphore,
+    state: Mutex<SlotState>,
+}
+
+enum SlotState {
+    Unused,
+    Waiting(Box<Worker>),
+    /// The worker is with an evaluation, or gone.
+    Taken,
+}
+
+impl Slot {
+    /// Takes the worker out, unless it ended while nobody looked.
+    fn take(&self) -> SlotState {
+        let state = std::mem::replace(&mut *lock(&self.state), SlotState::Taken);
+        match state {
+            SlotState::Waiting(mut worker) => {
+                if worker.is_alive() {
+                    SlotState::Waiting(worker)
+                } else {
+                    SlotState::Taken
+                }
+            }
+            state => state,
+        }
+    }
+}
+
+impl Evaluator {
+    /// An evaluator without workers yet; they start with the first requests.
+    #[must_use]
+    pub fn new(settings: Settings) -> Self {
+        let mut settings = settings;
+        // What does not fit into a message could not be answered.
+        settings.limits.source = settings.limits.source.min(MAX_TEXT);
+        settings.limits.output = settings.limits.output.min(MAX_TEXT);
+        let shared = Shared {
+            running: Semaphore::new(settings.workers.max(1)),
+            spare: Mutex::new(Vec::new()),
+            sessions: Mutex::new(Recent::new(settings.sessions)),
+            settings,
+        };
+        Self {
+            shared: Arc::new(shared),
+        }
+    }
+
+    /// The limits that requests can lower.
+    #[must_use]
+    pub fn limits(&self) -> &Limits {
+        &self.shared.settings.limits
+    }
+
+    /// Starts a worker ahead of the first request. A failure shows when a request needs it.
+    pub async fn warm_up(&self) {
+        if let Ok(worker) = self.shared.start().await {
+            self.shared.put_back(worker);
+        }
+    }
+
+    /// Evaluates a program. Dropping the future cancels the evaluation.
+    ///
+    /// # Errors
+    /// [`RequestError`] when the request asks for what cannot be given; nothing ran then.
+    pub async fn evaluate(
+        &self,
+        request: Request,
+        mut on_progress: impl FnMut(Progress),
+    ) -> Result<Answer, RequestError> {
+        let limits = request.check(&self.shared.settings.limits)?;
+        if request.code.len() as u64 > limits.source {
+            let message = format!("more than {} bytes of source", limits.source);
+            return Ok(Answer {
+                result: Err(Failed::outside(ErrorKind::Memory, message)),
+                session: None,
+            });
+        }
+        let limit = limits.steps;
+        let (cancel, cancelled) = oneshot::channel();
+        let (progress, mut steps) = mpsc::channel(PROGRESS_WAITING);
+        let shared = Arc::clone(&self.shared);
+        // A task of its own, so that a dropped caller cannot leave a worker half used.
+        let mut evaluation =
+            tokio::spawn(
+                async move { shared.evaluate(request, limits, cancelled, &progress).await },
+            );
+        let answer = loop {
+            tokio::select! {
+                Some(steps) = steps.recv() => on_progress(Progress { steps, limit }),
+                answer = &mut evaluation => break answer,
+            }
+        };
+        drop(cancel);
+        Ok(answer.unwrap_or_else(|error| Answer {
+            result: Err(Failed::outside(
+                ErrorKind::Internal,
+                format!("the evaluation was lost: {error}"),
+            )),
+            session: None,
+        }))
+    }
+
+    /// Ends all workers that have nothing to do and forgets all sessions.
+    pub fn close(&self) {
+        lock(&self.shared.spare).clear();
+        lock(&self.shared.sessions).clear();
+    }
+}
+
+impl Shared {
+    async fn evaluate(
+        &self,
+        request: Request,
+        limits: Limits,
+        cancelled: oneshot::Receiver<()>,
+        progress: &mpsc::Sender<u64>,
+    ) -> Answer {
+        match request.session {
+            None => {
+                self.without_session(request.code, limits, cancelled, progress)
+                    .await
+            }
+            Some(name) => {
+                // The length keeps owners and names apart whatever they contain.
+                let owner = &request.owner;
+                let name = format!("{}:{owner}{name}", owner.len());
+                let slot = self.slot(&name);
+                let answer = self
+                    .in_session(&slot, request.code, limits, cancelled, progress)
+                    .await;
+                if answer.session == Some(SessionState::Lost) {
+                    lock(&self.sessions).remove_if(&name, |known| Arc::ptr_eq(known, &slot));
+                }
+                answer
+            }
+        }
+    }
+
+    async fn without_session(
+        &self,
+        code: String,
+        limits: Limits,
+        mut cancelled: oneshot::Receiver<()>,
+        progress: &mpsc::Sender<u64>,
+    ) -> Answer {
+        let Some(_running) = turn(&self.running, &mut cancelled).await else {
+            return cancelled_early();
+        };
+        let mut worker = match self.warm_worker().await {
+            Ok(worker) => worker,
+            Err(failed) => return answer(Err(failed), None),
+        };
+        let ending = worker
+            .evaluate(code, limits, World::Fresh, cancelled, progress)
+            .await;
+        let result = match ending {
+            Ending::Value(value) => Ok(value),
+            Ending::Failure(failed, _) => Err(failed),
+            Ending::Gone(failed) => return answer(Err(failed), None),
+        };
+        self.put_back(worker);
+        answer(result, None)
+    }
+
+    async fn in_session(
+        &self,
+        slot: &Slot,
+        code: String,
+        limits: Limits,
+        mut cancelled: oneshot::Receiver<()>,
+        progress: &mpsc::Sender<u64>,
+    ) -> Answer {
+        // First the session's turn: a request that waits for it shall not keep others waiting.
+        let Some(_turn) = turn(&slot.turn, &mut cancelled).await else {
+            return cancelled_early();
+        };
+        let Some(_running) = turn(&self.running, &mut cancelled).await else {
+            return cancelled_early();
+        };
+        let (mut worker, kept) = match slot.take() {
+            SlotState::Unused => match self.warm_worker().await {
+                Ok(worker) => (worker, SessionState::New),
+                Err(failed) => {
+                    *lock(&slot.state) = SlotState::Unused;
+                    return answer(Err(failed), None);
+                }
+            },
+            SlotState::Waiting(worker) => (*worker, SessionState::Continued),
+            SlotState::Taken => {
+                let message = "the process of this session has ended and its definitions are \
+                               lost; the next evaluation begins the session anew";
+                let failed = Failed::outside(ErrorKind::Internal, message);
+                return answer(Err(failed), Some(SessionState::Lost));
+            }
+        };
+        let ending = worker
+            .evaluate(code, limits, World::Kept, cancelled, progress)
+            .await;
+        let (result, state) = match ending {
+            Ending::Value(value) => (Ok(value), kept),
+            Ending::Failure(failed, Fate::Intact) => (Err(failed), kept),
+            Ending::Failure(failed, Fate::Lost) | Ending::Gone(failed) => {
+                return answer(Err(lost(failed)), Some(SessionState::Lost));
+            }
+        };
+        *lock(&slot.state) = SlotState::Waiting(Box::new(worker));
+        answer(result, Some(state))
+    }
+
+    /// The place of a session; the oldest gives way to a new one.
+    fn slot(&self, name: &str) -> Arc<Slot> {
+        let mut sessions = lock(&self.sessions);
+        let (slot, dropped) = sessions.use_or_insert(name, || {
+            Arc::new(Slot {
+                turn: Semaphore::new(1),
+                state: Mutex::new(SlotState::Unused),
+            })
+        });
+        let slot = Arc::clone(slot);
+        drop(sessions);
+        // Its worker ends here, or with the evaluation that it still has.
+        drop(dropped);
+        slot
+    }
+
+    /// A worker with no definitions of its own.
+    async fn warm_worker(&self) -> Result<Worker, Failed> {
+        while let Some(mut worker) = self.take_spare() {
+            if worker.is_alive() {
+                return Ok(worker);
+            }
+        }
+        self.start().await.map_err(|error| {
+            let message =
+                format!("no worker process could be started: {error}; the next call tries again");
+            Failed::outside(ErrorKind::Internal, message)
+        })
+    }
+
+    fn take_spare(&self) -> Option<Worker> {
+        lock(&self.spare).pop()
+    }
+
+    async fn start(&self) -> std::io::Result<Worker> {
+        let limits = &self.settings.limits;
+        let enough = limits
+            .heap
+            .saturating_mul(SPACE_PER_BYTE)
+            .saturating_add(limits.depth.saturating_mul(SPACE_PER_CALL))
+            .saturating_add(MARGIN);
+        let space = self.settings.address_space.unwrap_or(enough);
+        Worker::start(&self.settings.executable, space).await
+    }
+
+    fn put_back(&self, worker: Worker) {
+        let mut spare = lock(&self.spare);
+        if spare.len() < self.settings.workers {
+            spare.push(worker);
+        }
+    }
+}
+
+/// Waits for a permit; nothing when the request was cancelled meanwhile.
+async fn turn<'a>(
+    semaphore: &'a Semaphore,
+    cancelled: &mut oneshot::Receiver<()>,
+) -> Option<SemaphorePermit<'a>> {
+    tokio::select! {
+        permit = semaphore.acquire() => permit.ok(),
+        _ = cancelled => None,
+    }
+}
+
+/// A panic elsewhere leaves the tables as they are, which is whole: they change in one step.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn answer(result: Result<super::Evaluated, Failed>, session: Option<SessionState>) -> Answer {
+    Answer { result, session }
+}
+
+fn cancelled_early() -> Answer {
+    let message = "the evaluation was cancelled before it began";
+    answer(Err(Failed::outside(ErrorKind::Time, message)), None)
+}
+
+fn lost(mut failed: Failed) -> Failed {
+    failed.message.push_str(
+        "; the definitions of the session are lost, and the next evaluation begins it anew",
+    );
+    failed
+}

@@ -1,0 +1,29 @@
+//! The server that evaluates Lisp.
+//!
+//! [`Evaluator`] takes a [`Request`] and always comes back with an [`Answer`]. The evaluation
+//! itself runs in a worker process with resource limits of the operating system, so that the wall
+//! limit can be a kill and no defect can take the server down. The parts:
+//!
+//! - `limits` and `request`: what is asked and answered, as plain data;
+//! - `recent`: sessions by name, a bounded number, the oldest dropped;
+//! - `worker`: the process, on its own side of the pipe;
+//! - `wire`: what goes through the pipe;
+//! - `process`: a worker as its owner sees it;
+//! - `evaluator`: which worker gets which request;
+//! - `tools`: all of it as an MCP server with one tool.
+
+mod evaluator;
+mod limits;
+mod process;
+mod recent;
+mod request;
+mod tools;
+mod wire;
+mod worker;
+
+pub use evaluator::{Evaluator, Settings};
+pub use limits::{Limits, LowerLimits, TooHigh};
+pub use process::Executable;
+pub use request::{Answer, Evaluated, Failed, Progress, Request, RequestError, SessionState};
+pub use tools::{TOOL, server, tool};
+pub use worker::enable;

@@ -1,0 +1,65 @@
+//! The evaluator with real workers: one executable that is the server's side, the worker and the
+//! runner of the tests.
+
+#![expect(
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "everything here is a test"
+)]
+
+mod attacks;
+mod evaluation;
+mod harness;
+mod limits;
+#[cfg(target_os = "linux")]
+mod misbehaviour;
+#[cfg(target_os = "linux")]
+mod processes;
+mod sessions;
+mod support;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    #[cfg(target_os = "linux")]
+    misbehaviour::play_role();
+    attache_servers::lisp::enable();
+    #[cfg(target_os = "linux")]
+    processes::play_role();
+    let mut tests = harness::tests![
+        evaluation::values_and_output_come_back,
+        evaluation::every_kind_of_failure_has_its_name_and_place,
+        evaluation::the_same_program_gives_the_same_answer,
+        evaluation::long_runs_tell_their_progress,
+        evaluation::many_at_once_are_all_answered,
+        limits::every_limit_at_its_edge,
+        limits::a_limit_cannot_be_raised,
+        limits::the_wall_limit_ends_what_is_left,
+        attacks::attacks_end_in_their_limit_and_the_server_lives,
+        sessions::definitions_stay_under_a_name,
+        sessions::the_oldest_session_is_dropped,
+        sessions::a_session_takes_one_program_at_a_time,
+        sessions::a_cancelled_evaluation_keeps_its_session,
+        sessions::one_hundred_definitions_at_a_time,
+    ]
+    .to_vec();
+    #[cfg(target_os = "linux")]
+    tests.extend(harness::tests![
+        misbehaviour::a_worker_that_cannot_start_is_reported,
+        misbehaviour::a_worker_that_aborts_is_a_defect,
+        misbehaviour::a_worker_that_overflows_its_stack_is_a_defect,
+        misbehaviour::a_worker_that_exits_early_says_its_last_words,
+        misbehaviour::a_worker_that_never_answers_is_killed_at_the_wall,
+        misbehaviour::a_worker_that_ignores_a_cancellation_is_killed,
+        misbehaviour::a_worker_that_talks_nonsense_is_replaced,
+        misbehaviour::a_worker_without_memory_is_a_memory_error,
+        processes::a_killed_session_worker_loses_its_session_and_says_so,
+        processes::a_worker_killed_at_work_is_reported,
+        processes::a_killed_spare_worker_is_not_noticed,
+        processes::workers_are_reused_and_bounded,
+        processes::workers_are_confined,
+        processes::no_worker_outlives_a_server_that_is_killed,
+        processes::no_worker_outlives_its_evaluator,
+    ]);
+    harness::run(&tests)
+}
