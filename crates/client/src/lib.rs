@@ -25,6 +25,7 @@ mod stderr;
 mod tasks;
 mod watch;
 
+pub mod authorization;
 pub mod process;
 
 pub use attache_protocol as protocol;

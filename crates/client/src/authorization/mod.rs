@@ -1,0 +1,74 @@
+//! Authorization of HTTP requests to one server.
+//!
+//! This module owns everything between "the server answered 401" and "the next request carries a
+//! token": challenges, discovery, client registration, grants, token storage. It knows nothing of
+//! JSON-RPC, and the transport knows nothing of OAuth: both meet at [`Authorizer`].
+
+mod error;
+
+use std::future::Future;
+use std::pin::Pin;
+
+use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
+use url::Url;
+
+pub use error::AuthorizationError;
+
+/// A future behind a pointer, so that [`Authorizer`] can be a trait object.
+pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// Puts credentials on the requests to one server, and finds better ones when it refuses.
+///
+/// The transport asks for [`headers`](Self::headers) before every request, also before every
+/// repetition; a 401 or 403 goes to [`challenged`](Self::challenged); the headers of any other
+/// answer go to [`answered`](Self::answered). One authorizer serves all requests to a server at
+/// once, and makes sure that many challenges lead to one login.
+pub trait Authorizer: Send + Sync {
+    /// The headers that authorize one request. They are sensitive and good for this request alone:
+    /// they must not be logged, kept, or sent after a redirect to another origin (S8).
+    fn headers<'a>(
+        &'a self,
+        request: RequestLine<'a>,
+    ) -> BoxFuture<'a, Result<Vec<(HeaderName, HeaderValue)>, AuthorizationError>>;
+
+    /// What to do about a refusal. May take as long as a person needs to log in.
+    fn challenged<'a>(
+        &'a self,
+        challenge: Challenge<'a>,
+    ) -> BoxFuture<'a, Result<Verdict, AuthorizationError>>;
+
+    /// Sees the headers of an answer that was no refusal, where a server may put what the next
+    /// request needs (`DPoP-Nonce`, RFC 9449 section 8.2).
+    fn answered(&self, _request: RequestLine<'_>, _headers: &HeaderMap) {}
+}
+
+/// The part of a request that a proof of possession covers.
+#[derive(Clone, Copy, Debug)]
+pub struct RequestLine<'a> {
+    /// The method.
+    pub method: &'a Method,
+    /// The full address, as it is requested.
+    pub url: &'a Url,
+}
+
+/// A refusal by the server: 401, or 403 that may be about scopes.
+#[derive(Clone, Copy, Debug)]
+pub struct Challenge<'a> {
+    /// The request that was refused.
+    pub request: RequestLine<'a>,
+    /// How.
+    pub status: StatusCode,
+    /// All headers of the answer; of interest are `WWW-Authenticate` and `DPoP-Nonce`.
+    pub headers: &'a HeaderMap,
+    /// How often this request was repeated before; 0 for its first refusal.
+    pub attempt: u32,
+}
+
+/// What the transport does after a challenge. Giving up is an error and says why.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Send the same request once more, with fresh [`Authorizer::headers`].
+    Retry,
+    /// The refusal is not about credentials; report it as the HTTP status that it is.
+    Unrelated,
+}
