@@ -8,9 +8,7 @@ use std::error::Error as StdError;
 use std::process::ExitCode;
 
 use attache_client::protocol::{Content, ElicitParams, ElicitResult, Json, Revision, Root};
-use attache_client::{
-    Client, ElicitationModes, EraChoice, Refusal, SamplingTools, Server,
-};
+use attache_client::{Client, ElicitationModes, EraChoice, Refusal, SamplingTools, Server};
 use serde_json::{Value, json};
 
 type Outcome = Result<(), Box<dyn StdError + Send + Sync>>;
@@ -28,7 +26,10 @@ async fn main() -> ExitCode {
     match run().await {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            #[expect(clippy::print_stderr, reason = "the suite shows it with a failed scenario")]
+            #[expect(
+                clippy::print_stderr,
+                reason = "the suite shows it with a failed scenario"
+            )]
             {
                 eprintln!("{error}");
             }

@@ -17,6 +17,7 @@ mod fanout;
 mod handlers;
 mod http;
 mod lifeline;
+mod listen;
 mod meaning;
 mod negotiate;
 mod request;

@@ -9,9 +9,10 @@ use std::time::Duration;
 use attache_protocol::frame::MetaFields;
 use attache_protocol::{
     CallTool, ErrorObject, Extra, GetPrompt, Json, Method, Payload, ProgressParams, ReadResource,
-    shortened,
+    codes, shortened,
 };
 use serde::Serialize;
+use tokio::time::Instant;
 
 use crate::client::Client;
 use crate::connection::{Failure, ProgressWish, TimeLeft};
@@ -56,6 +57,19 @@ pub(crate) struct Options {
 }
 
 impl Options {
+    fn wish(&self) -> ProgressWish {
+        match self.on_progress {
+            Some(_) => ProgressWish::Notes,
+            None => ProgressWish::None,
+        }
+    }
+
+    fn progressed(&mut self, note: ProgressParams) {
+        if let Some(listener) = &mut self.on_progress {
+            listener(note);
+        }
+    }
+
     /// Moves `_meta` that the caller wrote into the params to where all metadata is joined.
     pub(crate) fn take_meta(&mut self, method: &str, params: Json) -> Result<Json, Error> {
         let unreadable = |error: serde_json::Error| Error::Input(format!("{method}: {error}"));
@@ -199,10 +213,7 @@ impl Client {
         options: &mut Options,
         time: &mut TimeLeft,
     ) -> Result<Payload, Error> {
-        let wish = match options.on_progress {
-            Some(_) => ProgressWish::Notes,
-            None => ProgressWish::None,
-        };
+        let wish = options.wish();
         let request_meta = self.request_meta(&options.meta);
         if !self.link().has_room() {
             // Waiting for room to write counts as waiting for the answer.
@@ -212,16 +223,41 @@ impl Client {
             })?;
         }
         let answer = match self.link().begin(method, params, &request_meta, wish) {
-            Ok(mut exchange) => {
-                let on_progress = &mut options.on_progress;
-                exchange
-                    .finish(time, |note| {
-                        if let Some(listener) = on_progress {
-                            listener(note);
-                        }
-                    })
-                    .await
+            Ok(mut exchange) => exchange.finish(time, |note| options.progressed(note)).await,
+            Err(failure) => Err(failure),
+        };
+        match answer {
+            Err(Failure::Server(error)) if self.may_know_better(&error, method, time) => {
+                Box::pin(self.exchange_with_new_headers(method, params, options, time)).await
             }
+            answer => answer.map_err(|failure| self.explain(failure, method, params)),
+        }
+    }
+
+    /// Whether a refusal can come from headers built after an outdated list of tools.
+    fn may_know_better(&self, error: &ErrorObject, method: &str, time: &TimeLeft) -> bool {
+        error.code == codes::HEADER_MISMATCH
+            && method == CallTool::NAME
+            && self.link().mirrors_in_headers()
+            && time.end() > Instant::now()
+    }
+
+    /// Fetches the tools anew and repeats the call once (C-SHM-20). It was refused, so it had no
+    /// effect.
+    async fn exchange_with_new_headers(
+        &self,
+        method: &str,
+        params: &Json,
+        options: &mut Options,
+        time: &mut TimeLeft,
+    ) -> Result<Payload, Error> {
+        self.list_tools().await?;
+        let request_meta = self.request_meta(&options.meta);
+        let begun = self
+            .link()
+            .begin(method, params, &request_meta, options.wish());
+        let answer = match begun {
+            Ok(mut exchange) => exchange.finish(time, |note| options.progressed(note)).await,
             Err(failure) => Err(failure),
         };
         answer.map_err(|failure| self.explain(failure, method, params))

@@ -59,6 +59,13 @@ impl Link {
         modern && matches!(self.outlet, Outlet::Carrier(_))
     }
 
+    /// Waits until the server may be connected to again, after so many failures in a row (P9).
+    pub(crate) async fn pause_before_reconnect(&self, failures: u32) {
+        if let Outlet::Carrier(carrier) = &self.outlet {
+            carrier.pause(failures).await;
+        }
+    }
+
     /// How many messages have come.
     pub(crate) fn received(&self) -> u64 {
         self.counters.messages_in.load(Ordering::Relaxed)

@@ -18,7 +18,7 @@ use std::time::Duration;
 
 use attache_protocol::frame::{self, MetaFields};
 use attache_protocol::{
-    Cancelled, CancelledParams, Ending, ErrorObject, InFlight, LspCancel, LspCancelParams,
+    Cancelled, CancelledParams, Ending, Era, ErrorObject, InFlight, LspCancel, LspCancelParams,
     Notification, Payload, Revision, Tally,
 };
 use serde::Serialize;
@@ -240,7 +240,8 @@ impl Link {
 
     /// Tells the server that a request is of no interest any more, in the form it understands.
     fn send_cancel(&self, id: u64, reason: &str) {
-        if self.mirrors_in_headers() {
+        let legacy = self.revision().map(Revision::era) == Some(Era::Legacy);
+        if matches!(self.outlet, Outlet::Carrier(_)) && !legacy {
             // Its stream was closed, which says it all (C-CANC-06).
             return;
         }

@@ -59,6 +59,12 @@ pub(crate) trait Carrier: Send + Sync {
     /// Waits until all messages that nobody waits for have been delivered.
     fn delivered(&self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>>;
 
+    /// Waits until the server may be connected to again, after so many failures in a row.
+    fn pause(&self, failures: u32) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
+        let _ = failures;
+        Box::pin(std::future::ready(()))
+    }
+
     /// What the server answered before a revision was settled, in words: for whoever has to explain
     /// why there is no connection.
     fn answers(&self) -> Vec<String> {
