@@ -22,6 +22,7 @@ mod meaning;
 mod negotiate;
 mod request;
 mod rounds;
+mod sending;
 mod server;
 mod settings;
 mod stderr;
@@ -40,6 +41,7 @@ pub use handlers::{ElicitationModes, Refusal, SamplingTools};
 pub use http::{HttpError, Proxy};
 pub use process::{ExitReason, Guardianship, SpawnError};
 pub use request::Request;
+pub use sending::{Sending, SendingRaw};
 pub use server::Server;
 pub use settings::{
     CancelForm, EraChoice, ErrorAlias, InitializedNotice, Limits, MissingInputSchema, Quirks,

@@ -4,12 +4,13 @@
 //! which proxies like to cut; then it is sent anew, and whoever watches is told that changes may
 //! have been missed (C-SUBM-08, fault 59).
 
-use attache_protocol::{Json, Listen, ListenParams, Method as _, SubscriptionFilter};
+use attache_protocol::frame::Params;
+use attache_protocol::{Listen, ListenParams, Method as _, SubscriptionFilter};
 
 use tokio::task::JoinHandle;
 
 use crate::client::Client;
-use crate::connection::{Exchange, Failure, ProgressWish};
+use crate::connection::{Exchange, Failure, Patience, ProgressWish};
 use crate::error::Error;
 use crate::events::{Event, Events};
 
@@ -88,14 +89,20 @@ impl Client {
     }
 
     async fn open_listen(&self, wanted: SubscriptionFilter) -> Result<Opened, Error> {
-        let params = Json::from_serialize(&ListenParams::new(wanted))
+        let params = Params::write(&ListenParams::new(wanted))
             .map_err(|error| Error::Input(error.to_string()))?;
         let mut events = self.events();
         let request_meta = self.request_meta(&Default::default());
         let explain = |failure| self.explain(failure, Listen::NAME, &params);
         let mut exchange = self
             .link()
-            .begin(Listen::NAME, &params, &request_meta, ProgressWish::None)
+            .begin(
+                Listen::NAME,
+                &params,
+                &request_meta,
+                ProgressWish::None,
+                Patience::Endless,
+            )
             .map_err(explain)?;
         let patience = self.link().timeouts.request;
         let acknowledged = acknowledgement(&mut events, exchange.id());

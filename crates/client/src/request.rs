@@ -6,18 +6,18 @@ use std::marker::PhantomData;
 use std::pin::Pin;
 use std::time::Duration;
 
-use attache_protocol::frame::MetaFields;
+use attache_protocol::frame::{MetaFields, Params};
 use attache_protocol::{
-    CallTool, ErrorObject, Extra, GetPrompt, Json, Method, Payload, ProgressParams, ReadResource,
-    codes, shortened,
+    CallTool, ErrorObject, Extra, GetPrompt, Method, Payload, ProgressParams, ReadResource,
+    shortened,
 };
 use serde::Serialize;
-use tokio::time::Instant;
 
 use crate::client::Client;
-use crate::connection::{Failure, ProgressWish, TimeLeft};
+use crate::connection::{Failure, Patience, ProgressWish, TimeLeft};
 use crate::error::{Error, ServerError};
 use crate::meaning::meaning_of;
+use crate::sending::{Sending, SendingRaw};
 
 /// What receives the progress of a request.
 type ProgressListener = Box<dyn FnMut(ProgressParams) + Send>;
@@ -39,7 +39,7 @@ type ProgressListener = Box<dyn FnMut(ProgressParams) + Send>;
 #[must_use = "a request is sent when it is awaited"]
 pub struct Request<M> {
     client: Client,
-    params: Result<Json, Box<Error>>,
+    params: Result<Params, Box<Error>>,
     options: Options,
     method: PhantomData<fn() -> M>,
 }
@@ -57,21 +57,18 @@ pub(crate) struct Options {
 }
 
 impl Options {
-    fn wish(&self) -> ProgressWish {
-        match self.on_progress {
-            Some(_) => ProgressWish::Notes,
-            None => ProgressWish::None,
-        }
+    /// Whether there is more to do than to send the request and to wait for its answer.
+    pub(crate) fn wants_more_than_an_answer(&self) -> bool {
+        self.on_progress.is_some() || self.cancel.is_some()
     }
 
-    fn progressed(&mut self, note: ProgressParams) {
-        if let Some(listener) = &mut self.on_progress {
-            listener(note);
-        }
+    /// The metadata of the request, with what the connection adds to every request.
+    pub(crate) fn meta_for(&self, client: &Client) -> MetaFields {
+        client.request_meta(&self.meta)
     }
 
     /// Moves `_meta` that the caller wrote into the params to where all metadata is joined.
-    pub(crate) fn take_meta(&mut self, method: &str, params: Json) -> Result<Json, Error> {
+    pub(crate) fn take_meta(&mut self, method: &str, params: Params) -> Result<Params, Error> {
         let unreadable = |error: serde_json::Error| Error::Input(format!("{method}: {error}"));
         if !params.as_str().contains("\"_meta\"") {
             return Ok(params);
@@ -83,7 +80,7 @@ impl Options {
         for (key, value) in own.decode::<Extra>().map_err(unreadable)?.iter() {
             self.meta.add(key, value).map_err(unreadable)?;
         }
-        Json::from_serialize(&members).map_err(unreadable)
+        Params::write(&members).map_err(unreadable)
     }
 }
 
@@ -141,32 +138,17 @@ impl<M: Method> Request<M> {
     }
 
     /// Sends the request and gives its result as the server sent it.
-    #[expect(
-        clippy::manual_async_fn,
-        reason = "an async block uses what it captures in place, a function would keep it twice"
-    )]
-    pub fn raw(mut self) -> impl Future<Output = Result<Payload, Error>> + Send {
-        async move {
-            match &self.params {
-                Ok(params) => perform(&self.client, M::NAME, params, &mut self.options).await,
-                Err(error) => Err(Error::clone(error)),
-            }
-        }
+    pub fn raw(self) -> SendingRaw {
+        SendingRaw::new(self.client, M::NAME, self.params, self.options)
     }
 }
 
-impl<M> IntoFuture for Request<M>
-where
-    M: Method + 'static,
-    M::Result: 'static,
-{
+impl<M: Method> IntoFuture for Request<M> {
     type Output = Result<M::Result, Error>;
-    type IntoFuture = Pin<Box<dyn Future<Output = Self::Output> + Send>>;
+    type IntoFuture = Sending<M>;
 
     fn into_future(self) -> Self::IntoFuture {
-        let client = self.client.clone();
-        let raw = self.raw();
-        Box::pin(async move { client.decode::<M>(&raw.await?) })
+        Sending::new(self.raw())
     }
 }
 
@@ -176,8 +158,11 @@ impl<M: Method> fmt::Debug for Request<M> {
     }
 }
 
-pub(crate) fn write_params<P: Serialize + ?Sized>(method: &str, params: &P) -> Result<Json, Error> {
-    Json::from_serialize(params).map_err(|error| Error::Input(format!("{method}: {error}")))
+pub(crate) fn write_params<P: Serialize + ?Sized>(
+    method: &str,
+    params: &P,
+) -> Result<Params, Error> {
+    Params::write(params).map_err(|error| Error::Input(format!("{method}: {error}")))
 }
 
 /// Sends a request of any name and follows it to its end, rounds and tasks included.
@@ -186,7 +171,7 @@ pub(crate) fn write_params<P: Serialize + ?Sized>(method: &str, params: &P) -> R
 pub(crate) async fn perform(
     client: &Client,
     method: &str,
-    params: &Json,
+    params: &Params,
     options: &mut Options,
 ) -> Result<Payload, Error> {
     let Some(cancel) = options.cancel.take() else {
@@ -209,12 +194,15 @@ impl Client {
     pub(crate) async fn exchange(
         &self,
         method: &str,
-        params: &Json,
+        params: &Params,
         options: &mut Options,
         time: &mut TimeLeft,
     ) -> Result<Payload, Error> {
-        let wish = options.wish();
-        let request_meta = self.request_meta(&options.meta);
+        let wish = match options.on_progress {
+            Some(_) => ProgressWish::Notes,
+            None => ProgressWish::None,
+        };
+        let request_meta = options.meta_for(self);
         if !self.link().has_room() {
             // Waiting for room to write counts as waiting for the answer.
             let room = tokio::time::timeout_at(time.end(), self.link().room());
@@ -222,42 +210,21 @@ impl Client {
                 self.explain(Failure::TimedOut(time.spent(self.link())), method, params)
             })?;
         }
-        let answer = match self.link().begin(method, params, &request_meta, wish) {
-            Ok(mut exchange) => exchange.finish(time, |note| options.progressed(note)).await,
-            Err(failure) => Err(failure),
-        };
-        match answer {
-            Err(Failure::Server(error)) if self.may_know_better(&error, method, time) => {
-                Box::pin(self.exchange_with_new_headers(method, params, options, time)).await
-            }
-            answer => answer.map_err(|failure| self.explain(failure, method, params)),
-        }
-    }
-
-    /// Whether a refusal can come from headers built after an outdated list of tools.
-    fn may_know_better(&self, error: &ErrorObject, method: &str, time: &TimeLeft) -> bool {
-        error.code == codes::HEADER_MISMATCH
-            && method == CallTool::NAME
-            && self.link().mirrors_in_headers()
-            && time.end() > Instant::now()
-    }
-
-    /// Fetches the tools anew and repeats the call once (C-SHM-20). It was refused, so it had no
-    /// effect.
-    async fn exchange_with_new_headers(
-        &self,
-        method: &str,
-        params: &Json,
-        options: &mut Options,
-        time: &mut TimeLeft,
-    ) -> Result<Payload, Error> {
-        self.list_tools().await?;
-        let request_meta = self.request_meta(&options.meta);
+        let patience = Patience::While(*time);
         let begun = self
             .link()
-            .begin(method, params, &request_meta, options.wish());
+            .begin(method, params, &request_meta, wish, patience);
         let answer = match begun {
-            Ok(mut exchange) => exchange.finish(time, |note| options.progressed(note)).await,
+            Ok(mut exchange) => {
+                let on_progress = &mut options.on_progress;
+                exchange
+                    .finish(|note| {
+                        if let Some(listener) = on_progress {
+                            listener(note);
+                        }
+                    })
+                    .await
+            }
             Err(failure) => Err(failure),
         };
         answer.map_err(|failure| self.explain(failure, method, params))
@@ -284,7 +251,7 @@ impl Client {
     }
 
     /// Puts a failure into context.
-    pub(crate) fn explain(&self, failure: Failure, method: &str, params: &Json) -> Error {
+    pub(crate) fn explain(&self, failure: Failure, method: &str, params: &Params) -> Error {
         let method = method.to_owned();
         match failure {
             Failure::Server(error) => self.explain_error(method, error, params),
@@ -297,7 +264,7 @@ impl Client {
         }
     }
 
-    fn explain_error(&self, method: String, error: ErrorObject, params: &Json) -> Error {
+    fn explain_error(&self, method: String, error: ErrorObject, params: &Params) -> Error {
         let link = self.link();
         let aliases = &link.quirks.error_aliases;
         let meaning = meaning_of(&error, &method, params, link.revision(), aliases);

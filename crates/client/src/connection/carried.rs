@@ -25,7 +25,7 @@ impl Link {
 
     /// Ends a call that gets no answer any more. Nothing happens if it has ended already.
     pub(crate) fn fail(&self, id: u64, failure: Failure) {
-        let waiter = self.calls().end(id, failure.ending());
+        let waiter = self.calls().in_flight.end(id, failure.ending());
         if let Some(waiter) = waiter {
             // A caller that went away in this instant does not care.
             let _ = waiter.answer.send(Err(failure));
@@ -81,7 +81,7 @@ impl Link {
 
     /// Whether a call still waits for its answer.
     pub(crate) fn awaits(&self, id: u64) -> bool {
-        self.calls().get_mut(id).is_some()
+        self.calls().in_flight.get_mut(id).is_some()
     }
 }
 

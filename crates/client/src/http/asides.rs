@@ -15,7 +15,7 @@ use crate::connection::Failure;
 
 impl Shared {
     /// Takes a message on its way; more than a bounded number at once are refused.
-    pub(super) fn aside(self: &Arc<Self>, mut line: Vec<u8>) {
+    pub(super) fn aside(self: &Arc<Self>, line: &[u8]) {
         if *self.closed.borrow() {
             return;
         }
@@ -28,8 +28,7 @@ impl Shared {
             }
             return;
         };
-        line.truncate(line.trim_ascii_end().len());
-        let body = Bytes::from(line);
+        let body = Bytes::copy_from_slice(line.trim_ascii_end());
         let session = self.session();
         let begins = session
             .as_ref()

@@ -8,9 +8,9 @@ use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
+use attache_protocol::frame::Params;
 use attache_protocol::{
-    Complete, Discover, Era, GetPrompt, Initialize, Json, ListTools, Method as _, ReadResource,
-    Revision,
+    Complete, Discover, Era, GetPrompt, Initialize, ListTools, Method as _, ReadResource, Revision,
 };
 use bytes::Bytes;
 use http::HeaderMap;
@@ -48,7 +48,7 @@ pub(super) struct Shared {
     pub(super) told: Told,
     tools: ToolHeaders,
     /// What was said at the first handshake, to be said again when the session is lost.
-    pub(super) introduction: Mutex<Option<Json>>,
+    pub(super) introduction: Mutex<Option<Params>>,
     pub(super) listening: Mutex<Option<AbortHandle>>,
     on_their_way: AtomicUsize,
     room: Notify,
@@ -66,7 +66,7 @@ pub(super) struct Post {
     modern: Option<HeaderMap>,
     body: Bytes,
     /// What to remember if the server agrees.
-    params: Option<Json>,
+    params: Option<Params>,
     departed: Arc<AtomicBool>,
 }
 
@@ -110,7 +110,7 @@ impl Carrier for Streamable {
         Carriage::new(departed, task)
     }
 
-    fn carry_aside(&self, line: Vec<u8>) {
+    fn carry_aside(&self, line: &[u8]) {
         self.0.aside(line);
     }
 
