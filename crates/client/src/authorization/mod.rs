@@ -56,7 +56,10 @@ pub struct RequestLine<'a> {
 pub struct Challenge<'a> {
     /// The request that was refused.
     pub request: RequestLine<'a>,
-    /// How.
+    /// The `Authorization` header it carried, so that the refusal of an old token does not spoil
+    /// a newer one that another request has fetched meanwhile (fault 62).
+    pub sent: Option<&'a HeaderValue>,
+    /// How it was refused.
     pub status: StatusCode,
     /// All headers of the answer; of interest are `WWW-Authenticate` and `DPoP-Nonce`.
     pub headers: &'a HeaderMap,
