@@ -35,6 +35,10 @@ use super::{Authorizer, BoxFuture, Challenge, RequestLine, Verdict};
 /// step up and another nonce.
 pub const MAX_REPETITIONS: u32 = 4;
 
+/// The last repetition that may still ask a person for more scopes: two step-ups after a login are
+/// enough for a server that knows what it wants (C-AUTH-32).
+const LAST_STEP_UP: u32 = 2;
+
 /// How long a person may take to log in.
 pub const LOGIN_PATIENCE: Duration = Duration::from_secs(300);
 
@@ -293,7 +297,11 @@ impl OAuth {
         if refusal == Refusal::Unrelated {
             return Ok(Verdict::Unrelated);
         }
-        if challenge.attempt >= MAX_REPETITIONS {
+        let limit = match refusal {
+            Refusal::ScopeMissing => LAST_STEP_UP + 1,
+            _ => MAX_REPETITIONS,
+        };
+        if challenge.attempt >= limit {
             return Err(AuthorizationError::StillRefused {
                 repetitions: challenge.attempt,
             });
