@@ -9,11 +9,13 @@
 
 mod answering;
 mod client;
+mod connect;
 mod connection;
 mod error;
 mod events;
 mod fanout;
 mod handlers;
+mod http;
 mod lifeline;
 mod meaning;
 mod negotiate;
@@ -34,6 +36,7 @@ pub use connection::Statistics;
 pub use error::{CloseReason, ConnectError, Error, Meaning, ServerError};
 pub use events::{Event, Events};
 pub use handlers::{ElicitationModes, Refusal, SamplingTools};
+pub use http::{HttpError, Proxy};
 pub use process::{ExitReason, Guardianship, SpawnError};
 pub use request::Request;
 pub use server::Server;

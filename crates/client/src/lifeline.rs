@@ -71,6 +71,22 @@ impl Lifeline {
         Self::with_tasks(fate, read)
     }
 
+    /// A connection whose messages are carried one by one. `tasks` end with it.
+    pub(crate) fn of_carrier(link: &Arc<Link>, tasks: Vec<JoinHandle<()>>) -> Self {
+        Self {
+            link: link.clone(),
+            process: None,
+            stderr: Stderr::new(0),
+            closing: Arc::default(),
+            tasks,
+        }
+    }
+
+    /// What the server answered before anything was agreed on, in words.
+    pub(crate) fn answers(&self) -> Vec<String> {
+        self.link.answers()
+    }
+
     fn with_tasks(fate: Fate, read: impl AsyncRead + Send + Unpin + 'static) -> Self {
         let reader = tokio::spawn({
             let fate = fate.clone();
@@ -133,7 +149,7 @@ impl Lifeline {
         let exit = match &self.process {
             Some(process) => Some(process.close(ladder(&timeouts)).await),
             None => {
-                let _ = tokio::time::timeout(timeouts.close_grace, self.link.ended()).await;
+                let _ = tokio::time::timeout(timeouts.close_grace, self.link.farewell()).await;
                 None
             }
         };

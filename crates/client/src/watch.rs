@@ -8,6 +8,7 @@ use attache_protocol::{
     Entries, Era, Json, Listen, ListenParams, Method as _, Paged, Subscribe, SubscribeParams,
     SubscriptionFilter, Unsubscribe,
 };
+use serde::Serialize;
 use tokio::sync::{OnceCell, watch};
 
 use crate::client::Client;
@@ -30,7 +31,8 @@ pub enum Change {
         /// Its URI.
         uri: String,
     },
-    /// Changes were missed: the reader was too slow. Fetch again what matters.
+    /// Changes were missed: the reader was too slow, or the connection was cut for a while. Fetch
+    /// again what matters.
     Missed,
 }
 
@@ -252,7 +254,7 @@ impl Watch {
     }
 
     fn change(&self, event: &Event) -> Option<Change> {
-        if matches!(event, Event::Missed(_)) {
+        if matches!(event, Event::Missed(_) | Event::Gap) {
             return Some(Change::Missed);
         }
         match &self.hold {
@@ -353,6 +355,7 @@ pub struct Follow<M> {
 
 impl<M: Followed> Follow<M>
 where
+    M::Item: Serialize,
     M::Result: 'static,
 {
     /// Waits for a change and fetches the list; `None` when the subscription or the connection has

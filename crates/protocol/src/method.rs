@@ -35,6 +35,11 @@ pub trait Paged: Method<Params = crate::PageParams> {
 
     /// Takes a page apart into its entries and the cursor of the next page.
     fn into_page(result: Self::Result) -> (crate::Entries<Self::Item>, Option<String>);
+
+    /// Why an entry cannot be used over HTTP, where parts of a request become headers.
+    fn unusable_over_http(_entry: &Self::Item) -> Option<String> {
+        None
+    }
 }
 
 /// Declares marker types for methods.

@@ -68,6 +68,8 @@ pub struct Features {
     pub identity_details: bool,
     /// Tasks as the experimental feature of 2025-11-25 (section 23 of the ledger).
     pub experimental_tasks: bool,
+    /// HTTP requests name the revision in a header (C-INIT-12).
+    pub version_header: bool,
 }
 
 const FIRST: Features = Features {
@@ -81,6 +83,7 @@ const FIRST: Features = Features {
     identity_title: false,
     identity_details: false,
     experimental_tasks: false,
+    version_header: false,
 };
 
 const V2025_03_26: Features = Features {
@@ -94,6 +97,7 @@ const V2025_06_18: Features = Features {
     completion_context: true,
     elicitation: true,
     identity_title: true,
+    version_header: true,
     ..V2025_03_26
 };
 

@@ -7,7 +7,8 @@
 use std::error::Error as StdError;
 use std::fmt;
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::path::PathBuf;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
@@ -20,6 +21,7 @@ use super::BoxFuture;
 use super::address::{AddressProblem, Reach, UnsafeAddress, Zone, shown};
 use super::error::{AuthorizationError, quoted};
 use super::fetch::{Fetch, FetchRequest, FetchResponse, MAX_BODY};
+use crate::http::{Proxy, tls};
 
 /// How long one request may take, redirects included.
 pub const FETCH_TIMEOUT: Duration = Duration::from_secs(30);
@@ -27,33 +29,40 @@ pub const FETCH_TIMEOUT: Duration = Duration::from_secs(30);
 /// How many redirects a request for metadata follows.
 pub const MAX_REDIRECTS: usize = 3;
 
-/// Makes guarded requests.
+/// Makes guarded requests on behalf of one server.
 pub struct HttpFetch {
-    client: reqwest::Client,
     reach: Reach,
     timeout: Duration,
+    ca_file: Option<PathBuf>,
+    proxy: Proxy,
+    /// Built when first used: most processes never log in.
+    clients: Clients,
+}
+
+/// Addresses on this machine need no roots of trust, so these are read for others only.
+#[derive(Default)]
+struct Clients {
+    plain: OnceLock<reqwest::Client>,
+    secure: OnceLock<reqwest::Client>,
 }
 
 impl HttpFetch {
-    /// Guards the client that `settings` describe: its roots of trust and proxies stay, its
-    /// redirects and name resolution are replaced.
-    pub fn new(settings: reqwest::ClientBuilder, reach: Reach) -> Result<Self, AuthorizationError> {
-        let client = settings
-            .redirect(reqwest::redirect::Policy::none())
-            .dns_resolver(Arc::new(GuardedResolver {
-                reach,
-                proxies: proxy_hosts(|name| std::env::var(name).ok()),
-            }))
-            .build()
-            .map_err(|error| AuthorizationError::Fetch {
-                address: "any address".to_owned(),
-                problem: cause(&error),
-            })?;
-        Ok(Self {
-            client,
-            reach,
+    /// Reaches what a server at this address may point to, and waits [`FETCH_TIMEOUT`].
+    pub fn new(server: &Url) -> Self {
+        Self {
+            reach: Reach::of_server(server),
             timeout: FETCH_TIMEOUT,
-        })
+            ca_file: None,
+            proxy: Proxy::default(),
+            clients: Clients::default(),
+        }
+    }
+
+    /// Reaches further or less far than the server's address says.
+    #[must_use]
+    pub fn reach(mut self, reach: Reach) -> Self {
+        self.reach = reach;
+        self
     }
 
     /// Waits longer or shorter than [`FETCH_TIMEOUT`].
@@ -61,6 +70,54 @@ impl HttpFetch {
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = timeout;
         self
+    }
+
+    /// Trusts the certificates of this file beside the platform's.
+    #[must_use]
+    pub fn ca_file(mut self, path: impl Into<PathBuf>) -> Self {
+        self.ca_file = Some(path.into());
+        self
+    }
+
+    /// How requests travel. A proxy resolves names itself, so it is the one to guard the private
+    /// network then.
+    #[must_use]
+    pub fn proxy(mut self, proxy: Proxy) -> Self {
+        self.proxy = proxy;
+        self
+    }
+
+    fn client(&self, url: &Url) -> Result<&reqwest::Client, AuthorizationError> {
+        let kept = match url.scheme() {
+            "https" => &self.clients.secure,
+            _ => &self.clients.plain,
+        };
+        if let Some(client) = kept.get() {
+            return Ok(client);
+        }
+        let client = self.build(url).map_err(|problem| failed(url, &problem))?;
+        Ok(kept.get_or_init(|| client))
+    }
+
+    fn build(&self, url: &Url) -> Result<reqwest::Client, String> {
+        let resolver = GuardedResolver {
+            reach: self.reach,
+            proxies: proxy_hosts(&self.proxy, |name| std::env::var(name).ok()),
+        };
+        let builder = reqwest::Client::builder()
+            .tls_backend_preconfigured(tls::settings(url, self.ca_file.as_deref())?)
+            .redirect(reqwest::redirect::Policy::none())
+            .referer(false)
+            .dns_resolver(Arc::new(resolver));
+        let builder = match &self.proxy {
+            Proxy::Direct => builder.no_proxy(),
+            Proxy::Environment => builder,
+            Proxy::Address(address) => {
+                let proxy = reqwest::Proxy::all(address).map_err(|error| cause(&error))?;
+                builder.no_proxy().proxy(proxy)
+            }
+        };
+        builder.build().map_err(|error| cause(&error))
     }
 
     async fn follow(&self, mut request: FetchRequest) -> Result<FetchResponse, AuthorizationError> {
@@ -87,9 +144,8 @@ impl HttpFetch {
 
     async fn once(&self, request: &FetchRequest) -> Result<FetchResponse, AuthorizationError> {
         self.reach.check(&request.url)?;
-        let mut outgoing = self
-            .client
-            .request(request.method.clone(), request.url.clone());
+        let client = self.client(&request.url)?;
+        let mut outgoing = client.request(request.method.clone(), request.url.clone());
         for (name, value) in &request.headers {
             outgoing = outgoing.header(name, value);
         }
@@ -215,28 +271,33 @@ impl fmt::Display for Blocked {
 
 impl StdError for Blocked {}
 
-/// The hosts of the proxies that the environment names.
-fn proxy_hosts(variable: impl Fn(&str) -> Option<String>) -> Vec<String> {
-    [
-        "HTTPS_PROXY",
-        "https_proxy",
-        "HTTP_PROXY",
-        "http_proxy",
-        "ALL_PROXY",
-        "all_proxy",
-    ]
-    .into_iter()
-    .filter_map(variable)
-    .filter_map(|proxy| {
-        let with_scheme = if proxy.contains("://") {
-            proxy
+/// The hosts of the proxies in use.
+fn proxy_hosts(proxy: &Proxy, variable: impl Fn(&str) -> Option<String>) -> Vec<String> {
+    let addresses = match proxy {
+        Proxy::Direct => Vec::new(),
+        Proxy::Address(address) => vec![address.clone()],
+        Proxy::Environment => [
+            "HTTPS_PROXY",
+            "https_proxy",
+            "HTTP_PROXY",
+            "http_proxy",
+            "ALL_PROXY",
+            "all_proxy",
+        ]
+        .into_iter()
+        .filter_map(variable)
+        .collect(),
+    };
+    let hosts = addresses.into_iter().filter_map(|address| {
+        let with_scheme = if address.contains("://") {
+            address
         } else {
-            format!("http://{proxy}")
+            format!("http://{address}")
         };
         let url = Url::parse(&with_scheme).ok()?;
         url.host_str().map(str::to_owned)
-    })
-    .collect()
+    });
+    hosts.collect()
 }
 
 #[cfg(test)]
@@ -250,6 +311,9 @@ mod tests {
             "http_proxy" => Some("other.corp:80".to_owned()),
             _ => None,
         };
-        assert_eq!(proxy_hosts(environment), ["proxy.corp", "other.corp"]);
+        let hosts = |proxy: Proxy| proxy_hosts(&proxy, environment);
+        assert_eq!(hosts(Proxy::Environment), ["proxy.corp", "other.corp"]);
+        assert_eq!(hosts(Proxy::Address("socks5://s:1".to_owned())), ["s"]);
+        assert!(hosts(Proxy::Direct).is_empty());
     }
 }

@@ -17,7 +17,7 @@ use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use super::writer::Urgency;
-use super::{Answer, CallKind, Failure, Link, ProgressQueue, Waiter};
+use super::{Answer, CallKind, Failure, Link, Outlet, Parcel, ProgressQueue, Waiter};
 use crate::error::CloseReason;
 
 /// Longer than anything lasts; a longer time would be more than a clock can show.
@@ -148,7 +148,13 @@ impl Link {
             Listen::NAME => CallKind::Subscription,
             _ => CallKind::Ordinary,
         };
-        let answer = self.issue(id, line, kind, progress.clone())?;
+        let parcel = Parcel {
+            id,
+            method,
+            params,
+            line,
+        };
+        let answer = self.issue(parcel, kind, progress.clone())?;
         Ok(Exchange {
             link: self.clone(),
             id,
@@ -182,27 +188,39 @@ impl Link {
     /// frame was not handed over does not exist, so whether it was sent is always known.
     fn issue(
         &self,
-        id: u64,
-        line: Vec<u8>,
+        parcel: Parcel<'_>,
         kind: CallKind,
         progress: Option<Arc<ProgressQueue>>,
     ) -> Result<oneshot::Receiver<Answer>, Failure> {
         let not_sent = || Failure::NotSent(self.end_reason().unwrap_or(CloseReason::ClosedHere));
         let (sender, answer) = oneshot::channel();
+        let id = parcel.id;
         let mut calls = self.calls();
         let waiter = Waiter {
             answer: sender,
             frame_end: u64::MAX,
+            carriage: None,
             kind,
             progress,
         };
         calls.begin(id, waiter).map_err(|_| not_sent())?;
+        let writer = match &self.outlet {
+            Outlet::Stream(writer) => writer,
+            Outlet::Carrier(carrier) => {
+                // Its task cannot end the call before this step is over: it needs the table.
+                let carriage = carrier.carry(parcel);
+                if let Some(waiter) = calls.get_mut(id) {
+                    waiter.carriage = Some(carriage);
+                }
+                return Ok(answer);
+            }
+        };
         let urgency = if calls.len() == 1 {
             Urgency::Inline
         } else {
             Urgency::Batched
         };
-        match self.writer.send(line, urgency) {
+        match writer.send(parcel.line, urgency) {
             Ok(end) => {
                 if let Some(waiter) = calls.get_mut(id) {
                     waiter.frame_end = end;
@@ -271,11 +289,14 @@ impl Exchange {
     /// Ends the call from this side and tells the server; false if it has ended already.
     fn give_up(&mut self, ending: Ending, reason: &str) -> bool {
         self.open = false;
-        let ended = self.link.calls().end(self.id, ending).is_some();
-        if ended && self.cancellable {
+        let Some(waiter) = self.link.calls().end(self.id, ending) else {
+            return false;
+        };
+        waiter.let_go();
+        if self.cancellable {
             self.link.send_cancel(self.id, reason);
         }
-        ended
+        true
     }
 
     fn deliver_progress(&self, on_progress: &mut impl FnMut(ProgressParams)) {

@@ -1,10 +1,7 @@
 //! Authorization over real sockets: an authorization server and a protected server on the loopback
 //! address, and the client as the transport drives it.
 
-#![expect(
-    clippy::unwrap_used,
-    reason = "a test that cannot go on has failed"
-)]
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod logging_in;
 mod web;
