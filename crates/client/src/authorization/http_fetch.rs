@@ -316,4 +316,31 @@ mod tests {
         assert_eq!(hosts(Proxy::Address("socks5://s:1".to_owned())), ["s"]);
         assert!(hosts(Proxy::Direct).is_empty());
     }
+
+    /// S6: a name is judged by the addresses it resolves to. `localhost` resolves everywhere; to the
+    /// resolver it is a name like any other.
+    #[tokio::test]
+    async fn names_are_judged_by_their_addresses() {
+        let resolve = async |reach: Reach, proxies: &[&str]| {
+            let resolver = GuardedResolver {
+                reach,
+                proxies: proxies.iter().map(|proxy| (*proxy).to_owned()).collect(),
+            };
+            let name: Name = "localhost".parse().unwrap();
+            match resolver.resolve(name).await {
+                Ok(addresses) => {
+                    assert!(addresses.count() > 0);
+                    None
+                }
+                Err(error) => error.downcast_ref::<Blocked>().map(|blocked| blocked.zone),
+            }
+        };
+        assert_eq!(resolve(Reach::Public, &[]).await, Some(Zone::Loopback));
+        assert_eq!(
+            resolve(Reach::Private, &["proxy"]).await,
+            Some(Zone::Loopback)
+        );
+        assert_eq!(resolve(Reach::Loopback, &[]).await, None);
+        assert_eq!(resolve(Reach::Public, &["localhost"]).await, None);
+    }
 }

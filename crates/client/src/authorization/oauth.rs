@@ -24,7 +24,6 @@ use super::events::LoginEvent;
 use super::fetch::Fetch;
 use super::grants::Grant;
 use super::redirect::RedirectPort;
-use super::resource_metadata;
 use super::scopes;
 use super::secret::Secret;
 use super::store::{CredentialStore, Entry};
@@ -104,7 +103,7 @@ impl OAuth {
         store: Arc<dyn CredentialStore>,
     ) -> Self {
         Self {
-            entry: Entry::tokens(&resource_metadata::canonical(&server)),
+            entry: Entry::of_server(&server),
             server,
             fetch,
             store,

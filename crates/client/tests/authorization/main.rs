@@ -3,6 +3,10 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod grants_and_proofs;
+mod guard;
+mod keeping;
 mod logging_in;
+mod renewal;
 mod web;
 mod world;

@@ -31,8 +31,11 @@ pub(crate) struct Knobs {
     /// Answers registrations instead of the usual.
     pub(crate) register: Option<fn(&Asked) -> Reply>,
     /// Decides about a request with a good token; otherwise it is let through.
-    pub(crate) admit: Option<fn(&Asked, &[String]) -> Option<Reply>>,
+    pub(crate) admit: Option<Admission>,
 }
+
+/// Decides about a request and the scopes of its token.
+pub(crate) type Admission = fn(&Asked, &[String]) -> Option<Reply>;
 
 /// What the authorization server knows.
 #[derive(Default)]

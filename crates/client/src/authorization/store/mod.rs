@@ -13,9 +13,11 @@ use std::fmt;
 use std::time::Duration;
 
 use ring::digest;
+use url::Url;
 
 use super::BoxFuture;
 use super::error::AuthorizationError;
+use super::resource_metadata;
 use super::secret::Secret;
 
 pub use file::FileStore;
@@ -67,10 +69,11 @@ enum EntryKind {
 }
 
 impl Entry {
-    pub(crate) fn tokens(server: &str) -> Self {
+    /// The tokens for a server.
+    pub fn of_server(server: &Url) -> Self {
         Self {
             kind: EntryKind::Tokens,
-            subject: server.to_owned(),
+            subject: resource_metadata::canonical(server),
         }
     }
 
@@ -143,14 +146,16 @@ mod tests {
 
     #[test]
     fn names_are_fit_for_files() {
-        let tokens = Entry::tokens("https://a.b/mcp").file_name();
+        let of_server = |text| Entry::of_server(&Url::parse(text).unwrap()).file_name();
+        let tokens = of_server("https://a.b/mcp");
         assert_eq!(tokens.len(), "tokens-".len() + 64);
         assert!(
             tokens
                 .chars()
                 .all(|c| c.is_ascii_alphanumeric() || c == '-')
         );
-        assert_ne!(tokens, Entry::tokens("https://a.b/mcp2").file_name());
+        assert_eq!(tokens, of_server("https://A.b:443/mcp/"));
+        assert_ne!(tokens, of_server("https://a.b/mcp2"));
         assert_ne!(
             tokens.split_once('-').unwrap().0,
             Entry::registration("https://a.b/mcp")
