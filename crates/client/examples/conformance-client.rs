@@ -11,6 +11,9 @@ use attache_client::protocol::{Content, ElicitParams, ElicitResult, Json, Revisi
 use attache_client::{Client, ElicitationModes, EraChoice, Refusal, SamplingTools, Server};
 use serde_json::{Value, json};
 
+#[path = "conformance-client/authorization.rs"]
+mod authorization;
+
 type Outcome = Result<(), Box<dyn StdError + Send + Sync>>;
 
 /// What a scenario needs from the outside.
@@ -48,15 +51,15 @@ async fn run() -> Outcome {
             .and_then(|text| serde_json::from_str(&text).ok())
             .unwrap_or_default(),
     };
-    let client = server(&task).connect().await?;
+    let client = server(&task)?.connect().await?;
     let done = act(&task, &client).await;
     client.close().await;
     done
 }
 
 /// The server of a scenario, with the settings the scenario needs.
-fn server(task: &Task) -> Server {
-    let server = Server::http(&task.address)
+fn server(task: &Task) -> Result<Server, Box<dyn StdError + Send + Sync>> {
+    let mut server = Server::http(&task.address)
         .identity("attache-conformance", env!("CARGO_PKG_VERSION"))
         .era(EraChoice::Auto)
         .roots([Root::new("file:///tmp")])
@@ -64,10 +67,19 @@ fn server(task: &Task) -> Server {
             Err(Refusal::new("there is no model in this test"))
         })
         .on_elicitation(ElicitationModes::Form, accept_defaults);
-    match task.revision {
+    if task.scenario.starts_with("auth/") {
+        let (scenario, address) = (&task.scenario, &task.address);
+        server = server.authorizer(authorization::authorizer(
+            scenario,
+            address,
+            task.revision,
+            &task.context,
+        )?);
+    }
+    Ok(match task.revision {
         Some(revision) => server.protocol(revision),
         None => server,
-    }
+    })
 }
 
 /// Accepts a form with the defaults it names.
@@ -91,6 +103,7 @@ async fn act(task: &Task, client: &Client) -> Outcome {
         "http-custom-headers" => call_as_told(task, client).await,
         "http-invalid-tool-headers" => call_all(client).await,
         "json-schema-2020-12-preservation" => echo_schema(client).await,
+        scenario if scenario.starts_with("auth/") => call(client, "test-tool", json!({})).await,
         _ => {
             client.list_tools().await?;
             Ok(())

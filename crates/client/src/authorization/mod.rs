@@ -4,7 +4,33 @@
 //! token": challenges, discovery, client registration, grants, token storage. It knows nothing of
 //! JSON-RPC, and the transport knows nothing of OAuth: both meet at [`Authorizer`].
 
+mod account;
+mod acquire;
+mod address;
+mod challenge;
+mod client;
+mod clock;
+mod credentials;
+mod demand;
+mod discovery;
+mod dpop;
 mod error;
+mod events;
+mod fetch;
+mod grants;
+mod http_fetch;
+mod jwt;
+mod login;
+mod oauth;
+mod redirect;
+mod registration;
+mod resource_metadata;
+mod scopes;
+mod secret;
+mod server_metadata;
+mod store;
+mod token;
+mod user_agent;
 
 use std::future::Future;
 use std::pin::Pin;
@@ -12,7 +38,20 @@ use std::pin::Pin;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 use url::Url;
 
-pub use error::AuthorizationError;
+pub use account::{LoginDetails, LoginStatus, Logout, RenewalOutlook};
+pub use address::{AddressProblem, Reach, UnsafeAddress, Zone};
+pub use client::{ClientIdentity, ClientProof, Preregistered};
+pub use error::{AuthorizationError, Step};
+pub use events::LoginEvent;
+pub use fetch::{Fetch, FetchBody, FetchRequest, FetchResponse, MAX_BODY};
+pub use grants::{EnterpriseManaged, Grant, TokenFile, TokenSource, WorkloadIdentity};
+pub use http_fetch::{FETCH_TIMEOUT, HttpFetch, MAX_REDIRECTS};
+pub use jwt::SigningKey;
+pub use oauth::{LOGIN_PATIENCE, MAX_REPETITIONS, OAuth};
+pub use redirect::RedirectPort;
+pub use secret::Secret;
+pub use store::{CredentialStore, Entry, EntryLock, FileStore, MAX_ENTRY_LENGTH, MemoryStore};
+pub use user_agent::{SystemBrowser, UserAgent};
 
 /// A future behind a pointer, so that [`Authorizer`] can be a trait object.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -56,7 +95,10 @@ pub struct RequestLine<'a> {
 pub struct Challenge<'a> {
     /// The request that was refused.
     pub request: RequestLine<'a>,
-    /// How.
+    /// The `Authorization` header it carried, so that the refusal of an old token does not spoil
+    /// a newer one that another request has fetched meanwhile (fault 62).
+    pub sent: Option<&'a HeaderValue>,
+    /// How it was refused.
     pub status: StatusCode,
     /// All headers of the answer; of interest are `WWW-Authenticate` and `DPoP-Nonce`.
     pub headers: &'a HeaderMap,

@@ -18,7 +18,7 @@ mod send;
 mod session;
 mod streamable;
 mod target;
-mod tls;
+pub(crate) mod tls;
 
 pub use error::HttpError;
 pub(crate) use older::Older;

@@ -5,7 +5,7 @@ use std::error::Error as _;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use bytes::Bytes;
-use http::header::{ACCEPT, CONTENT_TYPE, LOCATION, WWW_AUTHENTICATE};
+use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, LOCATION, WWW_AUTHENTICATE};
 use http::{HeaderMap, HeaderValue, Method};
 use reqwest::{Request, Response};
 use url::Url;
@@ -99,6 +99,7 @@ impl Wire {
         };
         for attempt in 0.. {
             let request = self.request(line, outgoing).await?;
+            let sent = request.headers().get(AUTHORIZATION).cloned();
             departed.store(true, Ordering::Release);
             let response = self.client.execute(request).await.map_err(lost)?;
             if !matches!(response.status().as_u16(), 401 | 403) {
@@ -107,7 +108,10 @@ impl Wire {
                 }
                 return redirected(response);
             }
-            if !self.challenged(line, &response, attempt).await? {
+            if !self
+                .challenged(line, sent.as_ref(), &response, attempt)
+                .await?
+            {
                 return Ok(response);
             }
             departed.store(false, Ordering::Release);
@@ -143,6 +147,7 @@ impl Wire {
     async fn challenged(
         &self,
         line: RequestLine<'_>,
+        sent: Option<&HeaderValue>,
         response: &Response,
         attempt: u32,
     ) -> Result<bool, Failure> {
@@ -163,6 +168,7 @@ impl Wire {
         }
         let challenge = Challenge {
             request: line,
+            sent,
             status: response.status(),
             headers: response.headers(),
             attempt,
