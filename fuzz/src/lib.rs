@@ -9,8 +9,8 @@ mod lisp;
 mod methods;
 
 use attache_protocol::{
-    Line, LineFramer, Message, Outcome, Payload, ResultKind, parse_line, parse_message,
-    subscription_id,
+    Line, LineFramer, Message, Outcome, Payload, ResultKind, SseEvent, SseParser, parse_line,
+    parse_message, subscription_id,
 };
 use bytes::Bytes;
 use serde_json::value::RawValue;
@@ -50,6 +50,42 @@ fn lines<'a>(chunks: impl IntoIterator<Item = &'a [u8]>) -> (Vec<Bytes>, bool) {
         }
     }
     (lines, false)
+}
+
+/// Any chunking gives the same events. The first byte chooses the size of the chunks.
+pub fn events(bytes: &[u8]) {
+    let Some((&size, stream)) = bytes.split_first() else {
+        return;
+    };
+    let size = usize::from(size).max(1);
+    assert_eq!(events_of([stream]), events_of(stream.chunks(size)));
+}
+
+/// All events of a stream with what is known after it, and whether one was too long.
+fn events_of<'a>(
+    chunks: impl IntoIterator<Item = &'a [u8]>,
+) -> (Vec<SseEvent>, Option<String>, Option<u64>, bool) {
+    let mut parser = SseParser::new(MAX_FRAME);
+    let mut events = Vec::new();
+    let mut refused = false;
+    'stream: for chunk in chunks {
+        parser.push(Bytes::copy_from_slice(chunk));
+        loop {
+            match parser.next_event() {
+                Ok(Some(event)) => {
+                    assert!(event.data.len() <= MAX_FRAME + 1);
+                    events.push(event);
+                }
+                Ok(None) => break,
+                Err(_) => {
+                    refused = true;
+                    break 'stream;
+                }
+            }
+        }
+    }
+    let last_id = parser.last_event_id().map(str::to_owned);
+    (events, last_id, parser.retry_ms(), refused)
 }
 
 /// Any line is sorted, and what it holds can be looked at.

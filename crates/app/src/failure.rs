@@ -7,8 +7,8 @@ use std::fmt;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use attache::protocol::{CallTool, Json, Method as _};
-use attache::{CloseReason, ConnectError, Error, Meaning, ServerError};
+use attache::protocol::{CallTool, Ending, Json, Method as _};
+use attache::{CloseReason, ConnectError, Error, HttpError, Meaning, ServerError};
 
 /// Why a command did not do what was asked.
 #[derive(Clone, Debug)]
@@ -43,6 +43,7 @@ pub(crate) enum Kind {
     Connect,
     Usage,
     Refused,
+    Auth,
     Unexpected,
 }
 
@@ -59,17 +60,19 @@ impl Kind {
             Self::Connect => "connect",
             Self::Usage => "usage",
             Self::Refused => "refused",
+            Self::Auth => "auth",
             Self::Unexpected => "unexpected",
         }
     }
 }
 
-/// The exit codes. 3 is for authorization, which no target needs yet.
+/// The exit codes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exit {
     Done = 0,
     Unexpected = 1,
     Usage = 2,
+    Authorization = 3,
     Unreachable = 4,
     Failed = 5,
     TimedOut = 6,
@@ -172,6 +175,7 @@ impl From<Error> for Failure {
             }
             Error::Protocol { .. } => Self::new(Kind::ProtocolError, Exit::Unexpected, message)
                 .hint("the server has a defect; --verbose shows what it writes to stderr"),
+            Error::Http { problem, .. } => Self::from_http(&problem, message),
             Error::Unsupported { .. } => Self::failed(message),
             Error::Input(_) => Self::usage(message),
             Error::Refused { .. } => Self::new(Kind::Refused, Exit::Cancelled, message),
@@ -200,7 +204,22 @@ impl Failure {
             ConnectError::Protocol(_) => {
                 failure.hint("check that the command is an MCP server that speaks over stdio")
             }
-            ConnectError::StreamsUsedUp => failure,
+            ConnectError::Http(problem) => Self::from_http(problem, failure.message),
+            ConnectError::NoServer { .. } | ConnectError::StreamsUsedUp => failure,
+        }
+    }
+
+    fn from_http(problem: &HttpError, message: String) -> Self {
+        match problem {
+            HttpError::Authorization(_) => Self::new(Kind::Auth, Exit::Authorization, message),
+            HttpError::ContentType { .. } => {
+                Self::new(Kind::ProtocolError, Exit::Unexpected, message)
+            }
+            _ if problem.ending() == Ending::OutcomeUnknown => {
+                Self::new(Kind::OutcomeUnknown, Exit::OutcomeUnknown, message)
+                    .hint("find out whether it took effect before you repeat it")
+            }
+            _ => Self::new(Kind::ServerError, Exit::Unreachable, message),
         }
     }
 

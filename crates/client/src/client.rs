@@ -7,10 +7,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use attache_protocol::frame::MetaFields;
 use attache_protocol::{
     CallTool, Complete, CompleteParams, Completion, CompletionReference, Entries, Era, GetPrompt,
-    GetPromptParams, Implementation, Json, ListPrompts, ListResources, ListTemplates, ListTools,
+    GetPromptParams, Implementation, ListPrompts, ListResources, ListTemplates, ListTools,
     LogLevel, LspExit, LspShutdown, Method, NoParams, PageParams, Paged, Payload, Ping, Prompt,
-    ReadResource, ReadResourceParams, Rejected, Resource, ResourceTemplate, Revision, Root,
-    RootsChanged, ServerCapabilities, SetLevel, SetLevelParams, Tool, ToolPage, meta,
+    ReadResource, ReadResourceParams, Resource, ResourceTemplate, Revision, Root, RootsChanged,
+    ServerCapabilities, SetLevel, SetLevelParams, Tool, ToolPage, meta,
 };
 use serde::Serialize;
 
@@ -99,7 +99,10 @@ impl Client {
     ) -> Result<Entries<Tool>, Error> {
         let mut tools = self.list_noting::<ListTools>(note).await?;
         if self.inner.settings.quirks.missing_input_schema == MissingInputSchema::Reject {
-            reject_without_schema(&mut tools);
+            tools.reject(|tool| match tool.input_schema {
+                Some(_) => None,
+                None => Some("the tool has no inputSchema".to_owned()),
+            });
         }
         Ok(tools)
     }
@@ -138,13 +141,17 @@ impl Client {
         M: Paged + 'static,
         M::Result: 'static,
     {
+        let mirrors = self.link().mirrors_in_headers();
         let mut entries = Entries::default();
         let mut cursor = None;
         let mut seen = BTreeSet::new();
         for _ in 0..self.link().limits.pages {
             let page = self.page::<M>(cursor).await?;
             note(&page);
-            let (page, next) = M::into_page(page);
+            let (mut page, next) = M::into_page(page);
+            if mirrors {
+                page.reject(M::unusable_over_http);
+            }
             entries.append(page);
             match next {
                 None => return Ok(entries),
@@ -372,18 +379,5 @@ impl fmt::Debug for Client {
             .field("server", &self.server().map(|server| &server.name))
             .field("revision", &self.revision())
             .finish_non_exhaustive()
-    }
-}
-
-fn reject_without_schema(tools: &mut Entries<Tool>) {
-    let (kept, refused): (Vec<_>, Vec<_>) = std::mem::take(&mut tools.items)
-        .into_iter()
-        .partition(|tool| tool.input_schema.is_some());
-    tools.items = kept;
-    for tool in refused {
-        tools.rejected.push(Rejected {
-            raw: Json::from_serialize(&tool).unwrap_or_default(),
-            reason: "the tool has no inputSchema".to_owned(),
-        });
     }
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use attache_protocol::{Ending, ErrorObject, Json, Revision};
 
+use crate::http::HttpError;
 use crate::process::{ExitReason, SpawnError};
 
 /// What went wrong.
@@ -44,6 +45,13 @@ pub enum Error {
         /// Why the connection ended.
         reason: CloseReason,
     },
+    /// The server refused the request, or answered with something else, at the level of HTTP.
+    Http {
+        /// What was asked.
+        method: String,
+        /// In what way.
+        problem: HttpError,
+    },
     /// The server broke the protocol in its answer.
     Protocol {
         /// What was asked.
@@ -78,6 +86,7 @@ impl Error {
             Self::Cancelled { .. } => Some(Ending::Cancelled),
             Self::NotSent { .. } => Some(Ending::NotSent),
             Self::OutcomeUnknown { .. } => Some(Ending::OutcomeUnknown),
+            Self::Http { problem, .. } => Some(problem.ending()),
             Self::Protocol { .. } => Some(Ending::ProtocolError),
             Self::Spawn(_)
             | Self::Connect(_)
@@ -105,6 +114,7 @@ impl fmt::Display for Error {
                 formatter,
                 "{method}: sent, but {reason} before the answer; it may have had its effect"
             ),
+            Self::Http { method, problem } => write!(formatter, "{method}: {problem}"),
             Self::Protocol { method, problem } => {
                 write!(
                     formatter,
@@ -156,6 +166,13 @@ pub enum ConnectError {
     Refused(ServerError),
     /// The server broke the protocol in the handshake.
     Protocol(String),
+    /// The server refused the handshake at the level of HTTP.
+    Http(HttpError),
+    /// What is at the address speaks no MCP in any way that is known.
+    NoServer {
+        /// What it answered to each attempt.
+        answers: Vec<String>,
+    },
     /// The streams of this server were used by an earlier connection.
     StreamsUsedUp,
 }
@@ -187,6 +204,12 @@ impl fmt::Display for ConnectError {
                     "the server broke the protocol in the handshake: {problem}"
                 )
             }
+            Self::Http(error) => write!(formatter, "no session: {error}"),
+            Self::NoServer { answers } => write!(
+                formatter,
+                "there is no MCP server at this address; check it. It answered: {}",
+                or_nothing(&answers.join("; "))
+            ),
             Self::StreamsUsedUp => {
                 formatter.write_str("the streams were used by an earlier connection; open new ones")
             }
@@ -226,6 +249,10 @@ pub enum CloseReason {
     WriteFailed(String),
     /// Reading failed.
     ReadFailed(String),
+    /// No connection to the server could be made.
+    Unreachable(String),
+    /// The server has forgotten the session.
+    SessionLost,
 }
 
 impl fmt::Display for CloseReason {
@@ -247,6 +274,12 @@ impl fmt::Display for CloseReason {
             ),
             Self::WriteFailed(error) => write!(formatter, "writing to the server failed: {error}"),
             Self::ReadFailed(error) => write!(formatter, "reading from the server failed: {error}"),
+            Self::Unreachable(error) => write!(
+                formatter,
+                "the server cannot be reached ({error}); check that it runs, its address, and any \
+                 proxy between"
+            ),
+            Self::SessionLost => formatter.write_str("the server has forgotten the session"),
         }
     }
 }

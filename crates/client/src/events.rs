@@ -65,6 +65,9 @@ pub enum Event {
     },
     /// The server did something the protocol forbids, without harm to any call.
     Violation(String),
+    /// The connection was cut for a while, and what the server said meanwhile is lost: fetch again
+    /// what matters.
+    Gap,
     /// This reader fell behind and lost so many events.
     Missed(u64),
 }

@@ -9,12 +9,15 @@
 
 mod answering;
 mod client;
+mod connect;
 mod connection;
 mod error;
 mod events;
 mod fanout;
 mod handlers;
+mod http;
 mod lifeline;
+mod listen;
 mod meaning;
 mod negotiate;
 mod request;
@@ -26,6 +29,7 @@ mod stderr;
 mod tasks;
 mod watch;
 
+pub mod authorization;
 pub mod process;
 
 pub use attache_protocol as protocol;
@@ -34,6 +38,7 @@ pub use connection::Statistics;
 pub use error::{CloseReason, ConnectError, Error, Meaning, ServerError};
 pub use events::{Event, Events};
 pub use handlers::{ElicitationModes, Refusal, SamplingTools};
+pub use http::{HttpError, Proxy};
 pub use process::{ExitReason, Guardianship, SpawnError};
 pub use request::Request;
 pub use sending::{Sending, SendingRaw};

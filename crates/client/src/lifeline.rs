@@ -71,6 +71,23 @@ impl Lifeline {
         Self::with_tasks(fate, read)
     }
 
+    /// A connection whose messages are carried one by one. `tasks` end with it.
+    pub(crate) fn of_carrier(link: &Arc<Link>, mut tasks: Vec<JoinHandle<()>>) -> Self {
+        tasks.push(watch_deadlines(link));
+        Self {
+            link: link.clone(),
+            process: None,
+            stderr: Stderr::new(0),
+            closing: Arc::default(),
+            tasks,
+        }
+    }
+
+    /// What the server answered before anything was agreed on, in words.
+    pub(crate) fn answers(&self) -> Vec<String> {
+        self.link.answers()
+    }
+
     fn with_tasks(fate: Fate, read: impl AsyncRead + Send + Unpin + 'static) -> Self {
         let reader = tokio::spawn({
             let fate = fate.clone();
@@ -90,10 +107,7 @@ impl Lifeline {
                 fate.writing_ended(end).await;
             }
         });
-        let deadlines = tokio::spawn({
-            let link = fate.link.clone();
-            async move { link.run_deadlines().await }
-        });
+        let deadlines = watch_deadlines(&fate.link);
         Self {
             link: fate.link,
             process: fate.process,
@@ -137,7 +151,7 @@ impl Lifeline {
         let exit = match &self.process {
             Some(process) => Some(process.close(ladder(&timeouts)).await),
             None => {
-                let _ = tokio::time::timeout(timeouts.close_grace, self.link.ended()).await;
+                let _ = tokio::time::timeout(timeouts.close_grace, self.link.farewell()).await;
                 None
             }
         };
@@ -241,6 +255,11 @@ impl Fate {
             process.kill();
         }
     }
+}
+
+fn watch_deadlines(link: &Arc<Link>) -> JoinHandle<()> {
+    let link = link.clone();
+    tokio::spawn(async move { link.run_deadlines().await })
 }
 
 fn ladder(timeouts: &Timeouts) -> Ladder {

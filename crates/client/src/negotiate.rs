@@ -15,6 +15,7 @@ use tokio::time::Instant;
 
 use crate::connection::{Exchange, FOR_EVER, Failure, Link, Patience, ProgressWish, TimeLeft};
 use crate::error::{ConnectError, Meaning, ServerError};
+use crate::http::HttpError;
 use crate::settings::{EraChoice, InitializedNotice, Settings, TasksExtension};
 
 /// What the two sides agreed on.
@@ -81,6 +82,7 @@ fn judge(answer: Result<Payload, Failure>) -> Verdict {
         Err(Failure::NotSent(reason) | Failure::OutcomeUnknown(reason)) => {
             Verdict::Left(ConnectError::Lost(reason))
         }
+        Err(Failure::Http(error)) => judge_http(error),
         Err(Failure::Protocol(_) | Failure::Unwritable(_) | Failure::TimedOut(_)) => {
             Verdict::Legacy
         }
@@ -102,6 +104,18 @@ fn judge_error(error: ErrorObject) -> Verdict {
         codes::HEADER_MISMATCH | codes::MISSING_CAPABILITY => Verdict::ModernRefusal(error),
         DRAFT_MISSING_CAPABILITY if has("requiredCapabilities") => Verdict::ModernRefusal(error),
         _ => Verdict::Legacy,
+    }
+}
+
+/// A server that failed, moved or wants credentials has not said what it speaks; any other refusal
+/// without a modern body is what legacy servers do (C-SHM-31).
+fn judge_http(error: HttpError) -> Verdict {
+    match &error {
+        HttpError::Redirected { .. } | HttpError::Authorization(_) => {
+            Verdict::Left(ConnectError::Http(error))
+        }
+        _ if error.is_failure() => Verdict::Left(ConnectError::Http(error)),
+        HttpError::Status { .. } | HttpError::ContentType { .. } => Verdict::Legacy,
     }
 }
 
@@ -287,6 +301,7 @@ impl Negotiation<'_> {
             Err(Failure::NotSent(reason) | Failure::OutcomeUnknown(reason)) => {
                 ConnectError::Lost(reason)
             }
+            Err(Failure::Http(error)) => ConnectError::Http(error),
             Err(Failure::TimedOut(after)) => ConnectError::TimedOut {
                 after,
                 stderr: Vec::new(),

@@ -255,6 +255,7 @@ impl Client {
         let method = method.to_owned();
         match failure {
             Failure::Server(error) => self.explain_error(method, error, params),
+            Failure::Http(problem) => Error::Http { method, problem },
             Failure::Protocol(problem) => Error::Protocol { method, problem },
             Failure::NotSent(reason) => Error::NotSent { method, reason },
             Failure::OutcomeUnknown(reason) => Error::OutcomeUnknown { method, reason },

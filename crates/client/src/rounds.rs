@@ -9,7 +9,7 @@ use std::time::Duration;
 use attache_protocol::frame::Params;
 use attache_protocol::{
     CallTool, Era, GetPrompt, InputRequestKind as Question, InputRequired, InputResponses, Method,
-    Payload, ReadResource, ResultKind, Revision, UrlElicitationRequiredData, retry_params,
+    Payload, ReadResource, ResultKind, Revision, UrlElicitationRequiredData, codes, retry_params,
 };
 
 use crate::client::Client;
@@ -81,6 +81,7 @@ impl Client {
         mut step: Step,
     ) -> Result<Settled, Error> {
         let limit = self.link().limits.rounds;
+        let mut headers = Headers::OfKnownTools;
         for round in 1..=limit {
             let repeated = match step {
                 Step::Answer(payload) => return Ok(Settled::Answer(payload)),
@@ -89,6 +90,14 @@ impl Client {
                 _ if round == limit => break,
                 Step::Addresses(error) => {
                     self.visit_addresses(error).await?;
+                    params.clone()
+                }
+                Step::OtherHeaders(error) => {
+                    if std::mem::replace(&mut headers, Headers::Renewed) == Headers::Renewed {
+                        return Err(Error::Server(error));
+                    }
+                    // Boxed, as a list is made of requests itself.
+                    Box::pin(self.list_tools()).await?;
                     params.clone()
                 }
                 Step::Questions(asked) => {
@@ -123,8 +132,19 @@ impl Client {
             Err(Error::Server(error)) if error.meaning == Meaning::UrlElicitationRequired => {
                 Ok(Step::Addresses(error))
             }
+            Err(Error::Server(error)) if self.headers_may_be_outdated(method, &error) => {
+                Ok(Step::OtherHeaders(error))
+            }
             Err(error) => Err(error),
         }
+    }
+
+    /// Whether a refusal can come from headers built after an outdated list of tools. The request
+    /// was refused, so it had no effect (C-SHM-20).
+    fn headers_may_be_outdated(&self, method: &str, error: &ServerError) -> bool {
+        error.code == codes::HEADER_MISMATCH
+            && method == CallTool::NAME
+            && self.link().mirrors_in_headers()
     }
 
     /// Sorts a modern result by its kind; a kind nobody declared makes it invalid (C-BASE-12).
@@ -223,4 +243,15 @@ pub(crate) enum Step {
     Task(Payload),
     /// The user has to visit addresses first.
     Addresses(ServerError),
+    /// Headers that fit the tool as it is now.
+    OtherHeaders(ServerError),
+}
+
+/// Which list of tools the headers of a call were built after.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Headers {
+    /// Whatever was known.
+    OfKnownTools,
+    /// One that was fetched for this call.
+    Renewed,
 }

@@ -3,23 +3,20 @@
 use std::ffi::OsString;
 use std::future::Future;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use attache_protocol::{
-    CreateMessageParams, CreateMessageResult, ElicitParams, ElicitResult, Era, Implementation,
-    Revision, Root,
+    CreateMessageParams, CreateMessageResult, ElicitParams, ElicitResult, Implementation, Revision,
+    Root,
 };
 use tokio::io::{AsyncRead, AsyncWrite, DuplexStream};
 
-use crate::client::Client;
-use crate::connection::Link;
-use crate::error::{ConnectError, Error};
+use crate::authorization::Authorizer;
 use crate::handlers::{ElicitationModes, Handlers, Refusal, SamplingTools};
-use crate::lifeline::Lifeline;
-use crate::negotiate::{Negotiation, Opening, opening};
-use crate::process::{self, Environment, Guardianship, Launch};
+use crate::http::{HttpTarget, Proxy};
+use crate::process::{Environment, Guardianship, Launch};
 use crate::settings::{EraChoice, Limits, Quirks, Settings, TasksExtension, Timeouts};
 
 /// A server one can connect to, any number of times.
@@ -38,19 +35,21 @@ use crate::settings::{EraChoice, Limits, Quirks, Settings, TasksExtension, Timeo
 /// ```
 #[derive(Clone)]
 pub struct Server {
-    target: Target,
-    settings: Settings,
-    handlers: Handlers,
+    pub(crate) target: Target,
+    pub(crate) settings: Settings,
+    pub(crate) handlers: Handlers,
     /// What earlier connections found out; shared by clones (C-MOD-16).
-    known_legacy: Arc<AtomicBool>,
+    pub(crate) known_legacy: Arc<AtomicBool>,
     /// How many processes were started; shared by clones.
-    processes: Arc<AtomicU64>,
+    pub(crate) processes: Arc<AtomicU64>,
 }
 
+/// What a server is reached by.
 #[derive(Clone)]
-enum Target {
+pub(crate) enum Target {
     Process(Launch),
     Streams(Arc<Mutex<Option<Streams>>>),
+    Http(Box<HttpTarget>),
 }
 
 /// Both halves of a byte stream.
@@ -90,6 +89,13 @@ impl Server {
         (Self::streams(read, write), theirs)
     }
 
+    /// A server at an address, spoken to over HTTP: Streamable HTTP of either era, or the older
+    /// HTTP+SSE if the server knows nothing else. What is wrong with the address is told when
+    /// connecting.
+    pub fn http(address: impl AsRef<str>) -> Self {
+        Self::new(Target::Http(Box::new(HttpTarget::new(address.as_ref()))))
+    }
+
     fn new(target: Target) -> Self {
         Self {
             target,
@@ -122,6 +128,38 @@ impl Server {
     #[must_use]
     pub fn guardianship(self, guardianship: Guardianship) -> Self {
         self.launch(|launch| launch.guardianship(guardianship))
+    }
+
+    /// Adds a header to every request to the server. Its value may be a secret: it is never shown,
+    /// and never sent to another origin.
+    #[must_use]
+    pub fn header(self, name: impl AsRef<str>, value: impl AsRef<str>) -> Self {
+        self.address(|target| target.header(name.as_ref(), value.as_ref()))
+    }
+
+    /// Trusts the certificates in a PEM file besides those the platform trusts.
+    #[must_use]
+    pub fn ca_file(self, path: impl Into<PathBuf>) -> Self {
+        self.address(|target| target.ca_file(path.into()))
+    }
+
+    /// How requests to the server travel; directly unless said otherwise.
+    #[must_use]
+    pub fn proxy(self, proxy: Proxy) -> Self {
+        self.address(|target| target.proxy(proxy))
+    }
+
+    /// What puts credentials on the requests to the server.
+    #[must_use]
+    pub fn authorizer(self, authorizer: Arc<dyn Authorizer>) -> Self {
+        self.address(|target| target.authorizer = Some(authorizer))
+    }
+
+    fn address(mut self, change: impl FnOnce(&mut HttpTarget)) -> Self {
+        if let Target::Http(target) = &mut self.target {
+            change(target);
+        }
+        self
     }
 
     fn launch(mut self, change: impl FnOnce(Launch) -> Launch) -> Self {
@@ -221,129 +259,5 @@ impl Server {
     {
         self.handlers.set_elicitation(modes, handler);
         self
-    }
-
-    /// Starts the server and agrees with it on a revision. One deadline covers all of it; when it
-    /// passes, everything that was started is stopped again (fault 33).
-    pub async fn connect(&self) -> Result<Client, Error> {
-        let after = self.settings.timeouts.start;
-        let mut lifeline = None;
-        let connected = tokio::time::timeout(after, self.connect_in_time(&mut lifeline)).await;
-        let error = match connected {
-            Ok(Ok(client)) => return Ok(client),
-            Ok(Err(error)) => error,
-            Err(_) => {
-                let stderr = lifeline.as_ref().map(Lifeline::last_words);
-                Error::Connect(ConnectError::TimedOut {
-                    after,
-                    stderr: stderr.unwrap_or_default(),
-                })
-            }
-        };
-        // A failed attempt leaves nothing behind (fault 8).
-        if let Some(lifeline) = lifeline {
-            lifeline.abandon().await;
-        }
-        Err(error)
-    }
-
-    /// `lifeline` holds what was started, so that a time-out can still read its last words.
-    async fn connect_in_time(&self, lifeline: &mut Option<Lifeline>) -> Result<Client, Error> {
-        let mut opening = self.opening();
-        loop {
-            let link = self.open(lifeline).await?;
-            let Some(current) = lifeline.as_ref() else {
-                return Err(Error::Connect(ConnectError::StreamsUsedUp));
-            };
-            let negotiation = Negotiation {
-                link: &link,
-                settings: &self.settings,
-                capabilities: self.handlers.capabilities(),
-            };
-            match negotiation.run(opening, current.first_sign(&link)).await {
-                Ok(agreement) => {
-                    let legacy = agreement.revision.era() == Era::Legacy;
-                    self.known_legacy.store(legacy, Ordering::Relaxed);
-                    return match lifeline.take() {
-                        Some(lifeline) => {
-                            Ok(Client::new(link, lifeline, agreement, &self.settings))
-                        }
-                        None => Err(Error::Connect(ConnectError::StreamsUsedUp)),
-                    };
-                }
-                // Some legacy servers leave when the first message is not `initialize`; they get a
-                // second start (fault 30).
-                Err(ConnectError::Lost(_)) if opening == Opening::Probe && self.may_restart() => {
-                    opening = Opening::Initialize;
-                }
-                Err(error) => {
-                    self.known_legacy.store(false, Ordering::Relaxed);
-                    return Err(Error::Connect(error));
-                }
-            }
-        }
-    }
-
-    /// How many processes this server and its clones have started, or tried to. A connect may take
-    /// two: some legacy servers leave when they are probed (fault 30).
-    pub fn processes_started(&self) -> u64 {
-        self.processes.load(Ordering::Relaxed)
-    }
-
-    /// How many processes the next connect may start at the most.
-    pub fn most_processes_of_a_connect(&self) -> u64 {
-        match (&self.target, self.opening()) {
-            (Target::Streams(_), _) => 0,
-            (Target::Process(_), Opening::Probe) if self.may_restart() => 2,
-            (Target::Process(_), _) => 1,
-        }
-    }
-
-    fn opening(&self) -> Opening {
-        if self.settings.era == EraChoice::Auto && self.known_legacy.load(Ordering::Relaxed) {
-            Opening::Initialize
-        } else {
-            opening(&self.settings)
-        }
-    }
-
-    fn may_restart(&self) -> bool {
-        self.settings.era == EraChoice::Auto && matches!(self.target, Target::Process(_))
-    }
-
-    /// Opens the streams, starting the process if there is one, and sets the tasks to work.
-    async fn open(&self, lifeline: &mut Option<Lifeline>) -> Result<Arc<Link>, Error> {
-        match &self.target {
-            Target::Process(launch) => {
-                // A former attempt ends before the next one begins (fault 8).
-                if let Some(former) = lifeline.take() {
-                    former.abandon().await;
-                }
-                self.processes.fetch_add(1, Ordering::Relaxed);
-                let spawned = process::spawn(launch).await?;
-                let link = Link::new(
-                    Box::new(spawned.stdin),
-                    &self.settings,
-                    self.handlers.clone(),
-                );
-                *lifeline = Some(Lifeline::of_process(
-                    &link,
-                    spawned.stdout,
-                    spawned.stderr,
-                    spawned.child,
-                ));
-                Ok(link)
-            }
-            Target::Streams(streams) => {
-                let streams = streams
-                    .lock()
-                    .unwrap_or_else(PoisonError::into_inner)
-                    .take()
-                    .ok_or(Error::Connect(ConnectError::StreamsUsedUp))?;
-                let link = Link::new(streams.write, &self.settings, self.handlers.clone());
-                *lifeline = Some(Lifeline::of_streams(&link, streams.read));
-                Ok(link)
-            }
-        }
     }
 }

@@ -114,6 +114,8 @@ pub struct Limits {
     pub frame: usize,
     /// Bytes waiting to be written before callers have to wait for room.
     pub write_queue: usize,
+    /// Requests on their way at once over HTTP before callers have to wait for room.
+    pub requests_at_once: usize,
     /// Notifications queued for a reader that does not read, rounded up to a power of two; more are
     /// dropped and counted.
     pub notifications: usize,
@@ -134,6 +136,7 @@ impl Default for Limits {
         Self {
             frame: DEFAULT_MAX_FRAME,
             write_queue: 4 * 1024 * 1024,
+            requests_at_once: 256,
             notifications: 1024,
             progress: 256,
             pages: 1000,

@@ -109,6 +109,8 @@ pub enum EventKind {
         /// Its name.
         method: String,
     },
+    /// The connection to the server was cut for a while, and what it said meanwhile is lost.
+    Gap,
     /// The reader of this stream fell behind, or notifications of the server came too fast.
     Missed {
         /// How many events were lost.

@@ -72,6 +72,22 @@ impl<'a, T> IntoIterator for &'a Entries<T> {
     }
 }
 
+impl<T: Serialize> Entries<T> {
+    /// Moves the entries that `reason` finds fault with to the rejected ones.
+    pub fn reject(&mut self, reason: impl Fn(&T) -> Option<String>) {
+        let items = std::mem::take(&mut self.items);
+        for item in items {
+            match reason(&item) {
+                None => self.items.push(item),
+                Some(reason) => self.rejected.push(Rejected {
+                    raw: Json::from_serialize(&item).unwrap_or_default(),
+                    reason,
+                }),
+            }
+        }
+    }
+}
+
 impl<T> Extend<T> for Entries<T> {
     fn extend<I: IntoIterator<Item = T>>(&mut self, items: I) {
         self.items.extend(items);

@@ -31,10 +31,15 @@ pub trait Notification {
 /// A list that comes in pages.
 pub trait Paged: Method<Params = crate::PageParams> {
     /// One entry of the list.
-    type Item;
+    type Item: serde::Serialize;
 
     /// Takes a page apart into its entries and the cursor of the next page.
     fn into_page(result: Self::Result) -> (crate::Entries<Self::Item>, Option<String>);
+
+    /// Why an entry cannot be used over HTTP, where parts of a request become headers.
+    fn unusable_over_http(_entry: &Self::Item) -> Option<String> {
+        None
+    }
 }
 
 /// Declares marker types for methods.

@@ -82,6 +82,8 @@ pub struct Features {
     pub primed_streams: bool,
     /// The error about an unreadable message has no `id` at all (X-BASE-05).
     pub errors_without_id: bool,
+    /// HTTP requests name the revision in a header (C-INIT-12).
+    pub version_header: bool,
 }
 
 const FIRST: Features = Features {
@@ -102,6 +104,7 @@ const FIRST: Features = Features {
     argument_errors_are_results: false,
     primed_streams: false,
     errors_without_id: false,
+    version_header: false,
 };
 
 const V2025_03_26: Features = Features {
@@ -119,6 +122,7 @@ const V2025_06_18: Features = Features {
     elicitation: true,
     identity_title: true,
     structured_results: true,
+    version_header: true,
     ..V2025_03_26
 };
 

@@ -5,10 +5,13 @@ use std::fmt;
 
 use serde_json::Value;
 
-use crate::method::{methods, notifications, paged};
+use crate::method::{methods, notifications};
 use crate::plain_result;
 use crate::record::record;
-use crate::{Content, Entries, Json, Method, NoParams, PageParams, Payload, TaskRequest};
+use crate::{
+    Content, Entries, Json, Method, MirroredParams, NoParams, PageParams, Paged, Payload,
+    TaskRequest,
+};
 
 methods! {
     /// Lists the tools of a server.
@@ -32,8 +35,18 @@ impl Method for CallTool {
     }
 }
 
-paged! {
-    ListTools.tools: Tool;
+impl Paged for ListTools {
+    type Item = Tool;
+
+    fn into_page(result: ToolPage) -> (Entries<Tool>, Option<String>) {
+        (result.tools, result.next_cursor)
+    }
+
+    /// A tool whose annotations for headers are invalid is left out there (C-SHM-14).
+    fn unusable_over_http(tool: &Tool) -> Option<String> {
+        let problem = MirroredParams::of_schema(tool.input_schema.as_ref()?).err()?;
+        Some(format!("the tool {:?}: {problem}", tool.name))
+    }
 }
 
 notifications! {

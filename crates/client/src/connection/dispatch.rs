@@ -45,7 +45,7 @@ impl Link {
         }
     }
 
-    fn receive_message(self: &Arc<Self>, line: &Bytes, message: Message<'_>) {
+    pub(super) fn receive_message(self: &Arc<Self>, line: &Bytes, message: Message<'_>) {
         self.counters.messages_in.fetch_add(1, Ordering::Relaxed);
         match message {
             Message::Response { id, outcome } => match outcome {

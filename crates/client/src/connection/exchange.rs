@@ -16,7 +16,9 @@ use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
 use super::writer::{Unsent, Urgency};
-use super::{Answer, CallKind, Failure, Link, Patience, ProgressQueue, TimeLeft, Waiter};
+use super::{
+    Answer, CallKind, Failure, Link, Outlet, Parcel, Patience, ProgressQueue, TimeLeft, Waiter, Way,
+};
 use crate::error::CloseReason;
 
 /// Whether a request asks for progress notes.
@@ -71,17 +73,29 @@ impl Link {
             true => Urgency::Inline,
             false => Urgency::Batched,
         };
-        let sent = self.writer.send(urgency, |lines| {
-            self.write_request(lines, id, method, params, extra_meta, wish)
-        });
-        let frame_end = match sent {
-            Ok(end) => end,
-            Err(Unsent::Unwritable(error)) => return Err(Failure::unwritable(error)),
-            Err(Unsent::Closed) => return Err(not_sent()),
+        let write =
+            |lines: &mut Vec<u8>| self.write_request(lines, id, method, params, extra_meta, wish);
+        let way = match &self.outlet {
+            Outlet::Stream(writer) => match writer.send(urgency, write) {
+                Ok(frame_end) => Way::Stream { frame_end },
+                Err(Unsent::Unwritable(error)) => return Err(Failure::unwritable(error)),
+                Err(Unsent::Closed) => return Err(not_sent()),
+            },
+            Outlet::Carrier(carrier) => {
+                let mut line = Vec::with_capacity(256 + params.as_str().len());
+                write(&mut line).map_err(Failure::unwritable)?;
+                // Its task cannot end the call before this step is over: it needs the table.
+                Way::Carried(carrier.carry(Parcel {
+                    id,
+                    method,
+                    params,
+                    line,
+                }))
+            }
         };
         let waiter = Waiter {
             answer: sender,
-            frame_end,
+            way,
             kind,
             patience,
             progress: progress.clone(),

@@ -4,9 +4,11 @@
 //! handed to the writer in one step, and ends in one step. Knows nothing of processes, eras'
 //! handshakes or method types.
 
+mod carried;
 mod deadline;
 mod dispatch;
 mod exchange;
+mod outlet;
 mod progress;
 mod reader;
 mod writer;
@@ -17,7 +19,7 @@ use std::time::Duration;
 
 use attache_protocol::frame::{self, MetaFields};
 use attache_protocol::{
-    Cancelled, CancelledParams, Ending, ErrorObject, InFlight, LspCancel, LspCancelParams,
+    Cancelled, CancelledParams, Ending, Era, ErrorObject, InFlight, LspCancel, LspCancelParams,
     Notification, Payload, Revision, Tally,
 };
 use serde::Serialize;
@@ -28,21 +30,22 @@ use crate::answering::AnsweringDesk;
 use crate::error::CloseReason;
 use crate::events::EventSource;
 use crate::handlers::Handlers;
+use crate::http::HttpError;
 use crate::settings::{CancelForm, Limits, Quirks, Settings, Timeouts};
 
 pub(crate) use deadline::{FOR_EVER, Patience, TimeLeft};
 pub(crate) use exchange::{Exchange, ProgressWish};
+pub(crate) use outlet::{Carriage, Carrier, Outlet, Parcel};
 use progress::ProgressQueue;
 pub(crate) use reader::ReadEnd;
 pub(crate) use writer::WriteEnd;
-use writer::{WriteHalf, Writer};
 
 /// The state of one connection, shared by its tasks and its callers.
 pub(crate) struct Link {
     calls: Mutex<Calls>,
     /// Wakes the timer when a call has less time than those before.
     sooner: Notify,
-    writer: Writer,
+    outlet: Outlet,
     pub(crate) events: EventSource,
     pub(crate) lists: ListChanges,
     pub(crate) desk: AnsweringDesk,
@@ -77,11 +80,38 @@ struct Session {
 /// What is needed to complete a call.
 struct Waiter {
     answer: oneshot::Sender<Answer>,
-    /// Where its frame ends in the stream of written bytes.
-    frame_end: u64,
+    way: Way,
     kind: CallKind,
     patience: Patience,
     progress: Option<Arc<ProgressQueue>>,
+}
+
+/// How a request travels.
+enum Way {
+    /// In a stream; its frame ends at this position of the written bytes.
+    Stream {
+        /// The position.
+        frame_end: u64,
+    },
+    /// On its own.
+    Carried(Carriage),
+}
+
+impl Way {
+    /// Whether the server may have seen the request, if its stream was written up to `written`.
+    fn may_have_arrived(&self, written: u64) -> bool {
+        match self {
+            Self::Stream { frame_end } => *frame_end <= written,
+            Self::Carried(carriage) => carriage.may_have_arrived(),
+        }
+    }
+
+    /// Nobody waits any more: what carries the request has nothing left to do.
+    fn let_go(&self) {
+        if let Self::Carried(carriage) = self {
+            carriage.stop();
+        }
+    }
 }
 
 /// What a call is, as far as it changes how it may end.
@@ -105,6 +135,8 @@ pub(crate) enum Failure {
     Unwritable(String),
     /// The server answered with an error.
     Server(ErrorObject),
+    /// The server refused it, or answered with something else, at the level of HTTP.
+    Http(HttpError),
     /// The server's answer breaks the protocol.
     Protocol(String),
     /// The connection ended before the request was written.
@@ -169,11 +201,11 @@ pub struct Statistics {
 }
 
 impl Link {
-    pub(crate) fn new(write: WriteHalf, settings: &Settings, handlers: Handlers) -> Arc<Self> {
+    pub(crate) fn new(outlet: Outlet, settings: &Settings, handlers: Handlers) -> Arc<Self> {
         Arc::new(Self {
             calls: Mutex::default(),
             sooner: Notify::new(),
-            writer: Writer::new(write, settings.limits.write_queue),
+            outlet,
             events: EventSource::new(settings.limits.notifications),
             lists: ListChanges::default(),
             desk: AnsweringDesk::new(handlers, settings.limits.server_requests),
@@ -191,6 +223,9 @@ impl Link {
     pub(crate) fn settle(&self, revision: Revision, meta: MetaFields) {
         // Only the handshake calls this, once per connection.
         let _ = self.session.set(Session { revision, meta });
+        if let Outlet::Carrier(carrier) = &self.outlet {
+            carrier.settled(revision);
+        }
     }
 
     /// The revision spoken, once the handshake has settled it.
@@ -207,7 +242,10 @@ impl Link {
 
     /// Sends a frame that nobody waits for. A closed connection has no use for it.
     pub(crate) fn send_aside(&self, line: &[u8]) {
-        let _ = self.writer.send_aside(line);
+        match &self.outlet {
+            Outlet::Stream(writer) => drop(writer.send_aside(line)),
+            Outlet::Carrier(carrier) => carrier.carry_aside(line),
+        }
     }
 
     /// Answers a request of the server.
@@ -227,6 +265,11 @@ impl Link {
 
     /// Tells the server that a request is of no interest any more, in the form it understands.
     fn send_cancel(&self, id: u64, reason: &str) {
+        let legacy = self.revision().map(Revision::era) == Some(Era::Legacy);
+        if matches!(self.outlet, Outlet::Carrier(_)) && !legacy {
+            // Its stream was closed, which says it all (C-CANC-06).
+            return;
+        }
         let form = self.quirks.cancel;
         if form != CancelForm::Lsp {
             self.notify::<Cancelled>(&CancelledParams::new(id, reason));
@@ -243,10 +286,13 @@ impl Link {
             let mut calls = self.calls();
             // What the writer task writes up to the closing counts as written: a call that may
             // have been seen must not be called safe to repeat (invariant 12).
-            self.writer.close();
-            let written = self.writer.written();
+            self.close_input();
+            let written = match &self.outlet {
+                Outlet::Stream(writer) => writer.written(),
+                Outlet::Carrier(_) => 0,
+            };
             calls.in_flight.close(|waiter| {
-                if waiter.frame_end <= written {
+                if waiter.way.may_have_arrived(written) {
                     Ending::OutcomeUnknown
                 } else {
                     Ending::NotSent
@@ -255,6 +301,7 @@ impl Link {
         };
         let reason = self.record_end(reason);
         for (waiter, ending) in ended {
+            waiter.way.let_go();
             let failure = match ending {
                 Ending::NotSent => Failure::NotSent(reason.clone()),
                 _ => Failure::OutcomeUnknown(reason.clone()),
@@ -299,27 +346,42 @@ impl Link {
 
     /// Whether a request can be written without piling up.
     pub(crate) fn has_room(&self) -> bool {
-        self.writer.has_room()
+        match &self.outlet {
+            Outlet::Stream(writer) => writer.has_room(),
+            Outlet::Carrier(carrier) => carrier.has_room(),
+        }
     }
 
     /// Waits until there is room for a request.
     pub(crate) async fn room(&self) {
-        self.writer.room().await;
+        match &self.outlet {
+            Outlet::Stream(writer) => writer.room().await,
+            Outlet::Carrier(carrier) => carrier.room().await,
+        }
     }
 
     /// Waits until everything sent so far is written.
     pub(crate) async fn flushed(&self) {
-        self.writer.flushed().await;
+        match &self.outlet {
+            Outlet::Stream(writer) => writer.flushed().await,
+            Outlet::Carrier(carrier) => carrier.delivered().await,
+        }
     }
 
     /// Closes the stream to the server, which is how a session ends (C-INIT-13).
     pub(crate) fn close_input(&self) {
-        self.writer.close();
+        match &self.outlet {
+            Outlet::Stream(writer) => writer.close(),
+            Outlet::Carrier(carrier) => carrier.close(),
+        }
     }
 
-    /// The writer task of this connection.
+    /// The writer task of this connection; a carrier needs none.
     pub(crate) async fn run_writer(&self) -> WriteEnd {
-        self.writer.run(self.timeouts.write_stall).await
+        match &self.outlet {
+            Outlet::Stream(writer) => writer.run(self.timeouts.write_stall).await,
+            Outlet::Carrier(_) => WriteEnd::Closed,
+        }
     }
 
     /// A result turned out not to be what its method declares.

@@ -108,6 +108,10 @@ impl ServerWitness {
                 self.shared
                     .emit(&self.name, || EventKind::Missed { count: *count });
             }
+            ClientEvent::Gap => {
+                self.epochs.everything_changed();
+                self.shared.emit(&self.name, || EventKind::Gap);
+            }
             ClientEvent::ElicitationComplete { .. } => {
                 self.notification("notifications/elicitation/complete");
             }

@@ -1,0 +1,132 @@
+//! Credentials in files that only their owner can read.
+//!
+//! One file per entry, replaced as a whole: a reader sees the old text or the new one, never half
+//! of one, and a crash leaves the old one.
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::lock::{FileLocks, create_private_folder, private};
+use super::{CredentialStore, Entry, EntryLock, MAX_ENTRY_LENGTH, blocking, failed};
+use crate::authorization::BoxFuture;
+use crate::authorization::error::AuthorizationError;
+use crate::authorization::jwt;
+use crate::authorization::secret::Secret;
+
+/// Keeps credentials in a folder.
+#[derive(Clone, Debug)]
+pub struct FileStore {
+    folder: PathBuf,
+    locks: FileLocks,
+}
+
+impl FileStore {
+    /// Keeps credentials in this folder, which is created for its owner alone when first needed.
+    pub fn new(folder: impl Into<PathBuf>) -> Self {
+        let folder = folder.into();
+        Self {
+            locks: FileLocks::new(folder.clone()),
+            folder,
+        }
+    }
+
+    fn path(&self, entry: &Entry) -> PathBuf {
+        self.folder.join(format!("{}.json", entry.file_name()))
+    }
+}
+
+impl CredentialStore for FileStore {
+    fn load<'a>(
+        &'a self,
+        entry: &'a Entry,
+    ) -> BoxFuture<'a, Result<Option<Secret>, AuthorizationError>> {
+        let path = self.path(entry);
+        Box::pin(blocking(move || read(&path)))
+    }
+
+    fn save<'a>(
+        &'a self,
+        entry: &'a Entry,
+        text: Secret,
+    ) -> BoxFuture<'a, Result<(), AuthorizationError>> {
+        let path = self.path(entry);
+        let folder = self.folder.clone();
+        Box::pin(blocking(move || {
+            let random = jwt::random_text()?;
+            let draft = folder.join(format!(".draft-{random}"));
+            let written = write(&folder, &draft, &path, &text);
+            if written.is_err() {
+                // A draft that cannot be removed either is reported with the first failure.
+                let _ = fs::remove_file(&draft);
+            }
+            written.map_err(|error| failed(format!("{}: {error}", path.display())))
+        }))
+    }
+
+    fn delete<'a>(&'a self, entry: &'a Entry) -> BoxFuture<'a, Result<(), AuthorizationError>> {
+        let path = self.path(entry);
+        Box::pin(blocking(move || match fs::remove_file(&path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                Err(failed(format!("{}: {error}", path.display())))
+            }
+            _ => Ok(()),
+        }))
+    }
+
+    fn lock<'a>(
+        &'a self,
+        entry: &'a Entry,
+        patience: Duration,
+    ) -> BoxFuture<'a, Result<EntryLock, AuthorizationError>> {
+        Box::pin(self.locks.lock(entry, patience))
+    }
+}
+
+fn read(path: &Path) -> Result<Option<Secret>, AuthorizationError> {
+    let named = |problem: String| failed(format!("{}: {problem}", path.display()));
+    let file = match fs::File::open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(named(error.to_string())),
+    };
+    let metadata = file.metadata().map_err(|error| named(error.to_string()))?;
+    if is_open_to_others(&metadata) {
+        return Err(named(
+            "others can read it; remove it and log in again".to_owned(),
+        ));
+    }
+    let mut text = String::new();
+    file.take(MAX_ENTRY_LENGTH as u64 + 1)
+        .read_to_string(&mut text)
+        .map_err(|error| named(error.to_string()))?;
+    if text.len() > MAX_ENTRY_LENGTH {
+        return Err(named(format!("it is longer than {MAX_ENTRY_LENGTH} bytes")));
+    }
+    Ok(Some(Secret::new(text)))
+}
+
+/// Writes a draft, makes sure that it is on the disk, and puts it in place.
+fn write(folder: &Path, draft: &Path, path: &Path, text: &Secret) -> io::Result<()> {
+    create_private_folder(folder)?;
+    let mut options = OpenOptions::new();
+    options.create_new(true).write(true);
+    private(&mut options);
+    let mut file = options.open(draft)?;
+    file.write_all(text.expose().as_bytes())?;
+    file.sync_all()?;
+    drop(file);
+    fs::rename(draft, path)
+}
+
+#[cfg(unix)]
+fn is_open_to_others(metadata: &fs::Metadata) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    metadata.permissions().mode() & 0o077 != 0
+}
+
+#[cfg(not(unix))]
+fn is_open_to_others(_metadata: &fs::Metadata) -> bool {
+    false
+}

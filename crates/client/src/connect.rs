@@ -1,0 +1,229 @@
+//! Connecting to a server: opening its transport, agreeing on a revision, and the second chances.
+
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, PoisonError};
+use std::time::Duration;
+
+use attache_protocol::Era;
+use tokio::io::AsyncWrite;
+
+use crate::client::Client;
+use crate::connection::{Link, Outlet};
+use crate::error::{ConnectError, Error};
+use crate::http::{HttpTarget, Older, Streamable};
+use crate::lifeline::Lifeline;
+use crate::negotiate::{Negotiation, Opening, opening};
+use crate::process;
+use crate::server::{Server, Target};
+use crate::settings::EraChoice;
+
+/// How often connecting is repeated for a server that answers that it fails, and the first pause.
+const FAILURE_REPEATS: u32 = 2;
+const FAILURE_PAUSE: Duration = Duration::from_millis(250);
+
+impl Server {
+    /// Starts the server and agrees with it on a revision. One deadline covers all of it; when it
+    /// passes, everything that was started is stopped again (fault 33).
+    pub async fn connect(&self) -> Result<Client, Error> {
+        let after = self.settings.timeouts.start;
+        let mut lifeline = None;
+        let connected = tokio::time::timeout(after, self.connect_in_time(&mut lifeline)).await;
+        let error = match connected {
+            Ok(Ok(client)) => return Ok(client),
+            Ok(Err(error)) => error,
+            Err(_) => {
+                let stderr = lifeline.as_ref().map(Lifeline::last_words);
+                Error::Connect(ConnectError::TimedOut {
+                    after,
+                    stderr: stderr.unwrap_or_default(),
+                })
+            }
+        };
+        // A failed attempt leaves nothing behind (fault 8).
+        if let Some(lifeline) = lifeline {
+            lifeline.abandon().await;
+        }
+        Err(error)
+    }
+
+    /// `lifeline` holds what was started, so that a time-out can still read its last words.
+    async fn connect_in_time(&self, lifeline: &mut Option<Lifeline>) -> Result<Client, Error> {
+        let mut opening = self.opening();
+        let mut failures = 0;
+        loop {
+            let link = self.open(lifeline).await?;
+            let error = match self.agree(link, lifeline, opening).await {
+                Ok(client) => return Ok(client),
+                Err(error) => error,
+            };
+            match (&self.target, &error) {
+                // Some legacy servers leave when the first message is not `initialize`; they get a
+                // second start (fault 30).
+                (Target::Process(_), ConnectError::Lost(_))
+                    if opening == Opening::Probe && self.may_restart() =>
+                {
+                    opening = Opening::Initialize;
+                }
+                // A server that fails has not said what it speaks (eras.md 2.2).
+                (Target::Http(_), ConnectError::Http(http))
+                    if http.is_failure() && failures < FAILURE_REPEATS =>
+                {
+                    tokio::time::sleep(FAILURE_PAUSE * 2_u32.pow(failures)).await;
+                    failures += 1;
+                }
+                (Target::Http(target), _) if self.may_be_older(&error) => {
+                    return self.connect_older(target, lifeline, error).await;
+                }
+                _ => return Err(self.no_session(error)),
+            }
+        }
+    }
+
+    /// Negotiates over an open transport.
+    async fn agree(
+        &self,
+        link: Arc<Link>,
+        lifeline: &mut Option<Lifeline>,
+        opening: Opening,
+    ) -> Result<Client, ConnectError> {
+        let Some(current) = lifeline.as_ref() else {
+            return Err(ConnectError::StreamsUsedUp);
+        };
+        let negotiation = Negotiation {
+            link: &link,
+            settings: &self.settings,
+            capabilities: self.handlers.capabilities(),
+        };
+        let agreement = negotiation.run(opening, current.first_sign(&link)).await?;
+        let legacy = agreement.revision.era() == Era::Legacy;
+        self.known_legacy.store(legacy, Ordering::Relaxed);
+        match lifeline.take() {
+            Some(lifeline) => Ok(Client::new(link, lifeline, agreement, &self.settings)),
+            None => Err(ConnectError::StreamsUsedUp),
+        }
+    }
+
+    fn no_session(&self, error: ConnectError) -> Error {
+        self.known_legacy.store(false, Ordering::Relaxed);
+        Error::Connect(error)
+    }
+
+    /// Whether a refusal of both handshakes may come from a server of the oldest transport, which
+    /// takes no message at this address (C-SHM-32).
+    fn may_be_older(&self, error: &ConnectError) -> bool {
+        let refused = match error {
+            ConnectError::Http(http) => {
+                matches!(http.status(), Some(200..=299 | 400 | 404..=406 | 415 | 501))
+            }
+            ConnectError::Refused(_) => true,
+            _ => false,
+        };
+        refused && self.settings.era != EraChoice::Modern
+    }
+
+    /// The last resort: HTTP+SSE.
+    async fn connect_older(
+        &self,
+        target: &HttpTarget,
+        lifeline: &mut Option<Lifeline>,
+        refusal: ConnectError,
+    ) -> Result<Client, Error> {
+        let older = match Older::open(target, &self.settings).await {
+            Ok(older) => older,
+            Err(answer) => return Err(self.no_session(no_server(refusal, answer, lifeline))),
+        };
+        let link = self.link(Outlet::Carrier(Arc::new(older.carrier.clone())));
+        older.carrier.attach(&link);
+        let reading = tokio::spawn(older.stream.run(link.clone()));
+        *lifeline = Some(Lifeline::of_carrier(&link, vec![reading]));
+        let agreed = self.agree(link, lifeline, Opening::Initialize).await;
+        agreed.map_err(|error| self.no_session(error))
+    }
+
+    /// How many processes this server and its clones have started, or tried to. A connect may take
+    /// two: some legacy servers leave when they are probed (fault 30).
+    pub fn processes_started(&self) -> u64 {
+        self.processes.load(Ordering::Relaxed)
+    }
+
+    /// How many processes the next connect may start at the most.
+    pub fn most_processes_of_a_connect(&self) -> u64 {
+        match (&self.target, self.opening()) {
+            (Target::Process(_), Opening::Probe) if self.may_restart() => 2,
+            (Target::Process(_), _) => 1,
+            (Target::Streams(_) | Target::Http(_), _) => 0,
+        }
+    }
+
+    fn may_restart(&self) -> bool {
+        self.settings.era == EraChoice::Auto
+    }
+
+    fn opening(&self) -> Opening {
+        if self.settings.era == EraChoice::Auto && self.known_legacy.load(Ordering::Relaxed) {
+            Opening::Initialize
+        } else {
+            opening(&self.settings)
+        }
+    }
+
+    /// Opens the streams, starting the process if there is one, and sets the tasks to work.
+    async fn open(&self, lifeline: &mut Option<Lifeline>) -> Result<Arc<Link>, Error> {
+        match &self.target {
+            Target::Process(launch) => {
+                // A former attempt ends before the next one begins (fault 8).
+                if let Some(former) = lifeline.take() {
+                    former.abandon().await;
+                }
+                self.processes.fetch_add(1, Ordering::Relaxed);
+                let spawned = process::spawn(launch).await?;
+                let link = self.link(self.stream_outlet(Box::new(spawned.stdin)));
+                *lifeline = Some(Lifeline::of_process(
+                    &link,
+                    spawned.stdout,
+                    spawned.stderr,
+                    spawned.child,
+                ));
+                Ok(link)
+            }
+            Target::Streams(streams) => {
+                let streams = streams
+                    .lock()
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .take()
+                    .ok_or(Error::Connect(ConnectError::StreamsUsedUp))?;
+                let link = self.link(self.stream_outlet(streams.write));
+                *lifeline = Some(Lifeline::of_streams(&link, streams.read));
+                Ok(link)
+            }
+            Target::Http(target) => {
+                let carrier = Streamable::new(target, &self.settings).map_err(Error::Input)?;
+                let link = self.link(Outlet::Carrier(Arc::new(carrier.clone())));
+                carrier.attach(&link);
+                *lifeline = Some(Lifeline::of_carrier(&link, Vec::new()));
+                Ok(link)
+            }
+        }
+    }
+
+    fn stream_outlet(&self, half: Box<dyn AsyncWrite + Send + Unpin>) -> Outlet {
+        Outlet::stream(half, self.settings.limits.write_queue)
+    }
+
+    fn link(&self, outlet: Outlet) -> Arc<Link> {
+        Link::new(outlet, &self.settings, self.handlers.clone())
+    }
+}
+
+/// What to report when nothing at the address speaks MCP: all that was answered. A server that
+/// refused in terms of MCP has said it better itself.
+fn no_server(refusal: ConnectError, answer: String, lifeline: &Option<Lifeline>) -> ConnectError {
+    match refusal {
+        ConnectError::Http(_) => {
+            let mut answers = lifeline.as_ref().map(Lifeline::answers).unwrap_or_default();
+            answers.push(answer);
+            ConnectError::NoServer { answers }
+        }
+        refusal => refusal,
+    }
+}

@@ -1,0 +1,99 @@
+//! What a carrier may do to the calls it carries: deliver what came for one, or end it.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use attache_protocol::{Ending, Era, Line, Message, RequestId, Revision, parse_line};
+use bytes::Bytes;
+
+use super::{Failure, Link, Outlet};
+use crate::events::Event;
+
+impl Link {
+    /// Takes a message that came on the way of the call `id`. An answer without an id of its own
+    /// can only be meant for that call: servers refuse so what they could not read (eras.md 2.2).
+    pub(crate) fn receive_for(self: &Arc<Self>, id: u64, message: &Bytes) {
+        match parse_line(message) {
+            Line::Message(Message::Response { id: None, outcome }) => {
+                let id = Some(RequestId::from(id));
+                self.receive_message(message, Message::Response { id, outcome });
+            }
+            Line::Message(parsed) => self.receive_message(message, parsed),
+            Line::Batch(_) | Line::Stray(_) => self.receive(message),
+        }
+    }
+
+    /// Ends a call that gets no answer any more. Nothing happens if it has ended already.
+    pub(crate) fn fail(&self, id: u64, failure: Failure) {
+        let waiter = self.calls().in_flight.end(id, failure.ending());
+        if let Some(waiter) = waiter {
+            // A caller that went away in this instant does not care.
+            let _ = waiter.answer.send(Err(failure));
+        }
+    }
+
+    /// The server may have said things that nobody could hear: readers are told, and lists that are
+    /// being followed count as changed (fault 59).
+    pub(crate) fn report_gap(&self) {
+        for list in [
+            &self.lists.tools,
+            &self.lists.prompts,
+            &self.lists.resources,
+        ] {
+            list.send_modify(|count| *count += 1);
+        }
+        self.events.emit(Event::Gap);
+    }
+
+    /// What the server answered before anything was agreed on, in words.
+    pub(crate) fn answers(&self) -> Vec<String> {
+        match &self.outlet {
+            Outlet::Stream(_) => Vec::new(),
+            Outlet::Carrier(carrier) => carrier.answers(),
+        }
+    }
+
+    /// Whether parts of a request are mirrored in headers (C-SHM-13).
+    pub(crate) fn mirrors_in_headers(&self) -> bool {
+        let modern = self.revision().map(Revision::era) == Some(Era::Modern);
+        modern && matches!(self.outlet, Outlet::Carrier(_))
+    }
+
+    /// Waits until the server may be connected to again, after so many failures in a row (P9).
+    pub(crate) async fn pause_before_reconnect(&self, failures: u32) {
+        if let Outlet::Carrier(carrier) = &self.outlet {
+            carrier.pause(failures).await;
+        }
+    }
+
+    /// How many messages have come.
+    pub(crate) fn received(&self) -> u64 {
+        self.counters.messages_in.load(Ordering::Relaxed)
+    }
+
+    /// Waits until the other side has had the time to take note of the end.
+    pub(crate) async fn farewell(&self) {
+        match &self.outlet {
+            Outlet::Stream(_) => drop(self.ended().await),
+            Outlet::Carrier(carrier) => carrier.delivered().await,
+        }
+    }
+
+    /// Whether a call still waits for its answer.
+    pub(crate) fn awaits(&self, id: u64) -> bool {
+        self.calls().in_flight.get_mut(id).is_some()
+    }
+}
+
+impl Failure {
+    fn ending(&self) -> Ending {
+        match self {
+            Self::Server(_) => Ending::ServerError,
+            Self::Http(error) => error.ending(),
+            Self::NotSent(_) | Self::Unwritable(_) => Ending::NotSent,
+            Self::OutcomeUnknown(_) => Ending::OutcomeUnknown,
+            Self::TimedOut(_) => Ending::TimedOut,
+            Self::Protocol(_) => Ending::ProtocolError,
+        }
+    }
+}

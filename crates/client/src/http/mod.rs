@@ -1,0 +1,27 @@
+//! MCP over HTTP: Streamable HTTP of both eras, and the older HTTP+SSE.
+//!
+//! Owns addresses, headers, sessions, event streams and the pace of reconnecting. It knows nothing
+//! of the meaning of calls, and of authorization only its seam. A connection sees it as a
+//! [`Carrier`](crate::connection::Carrier): messages go out one by one, and every call it carries
+//! is brought to an end in the connection's own table.
+
+mod asides;
+mod content;
+mod error;
+mod events;
+mod listening;
+mod mirrors;
+mod older;
+mod pace;
+mod renewal;
+mod send;
+mod session;
+mod streamable;
+mod target;
+pub(crate) mod tls;
+
+pub use error::HttpError;
+pub(crate) use older::Older;
+pub(crate) use streamable::Streamable;
+pub(crate) use target::HttpTarget;
+pub use target::Proxy;

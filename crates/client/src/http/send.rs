@@ -1,0 +1,232 @@
+//! One HTTP request and the head of its answer: credentials, refusals, and the truth about whether
+//! the request can have arrived.
+
+use std::error::Error as _;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use bytes::Bytes;
+use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, LOCATION, WWW_AUTHENTICATE};
+use http::{HeaderMap, HeaderValue, Method};
+use reqwest::{Request, Response};
+use url::Url;
+
+use super::error::HttpError;
+use super::target::HttpTarget;
+use crate::authorization::{AuthorizationError, Challenge, RequestLine, Verdict};
+use crate::connection::Failure;
+use crate::error::CloseReason;
+
+/// How often one request is repeated because of its credentials.
+const MAX_CHALLENGES: u32 = 5;
+
+/// What every request of one connection needs.
+pub(crate) struct Wire {
+    client: reqwest::Client,
+    target: HttpTarget,
+    pub(crate) url: Url,
+    /// The user's headers.
+    own: HeaderMap,
+}
+
+/// What a request is.
+pub(crate) struct Outgoing {
+    pub(crate) method: Method,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Option<Bytes>,
+}
+
+impl Outgoing {
+    /// A message.
+    pub(crate) fn post(mut headers: HeaderMap, body: Bytes) -> Self {
+        const BOTH: HeaderValue = HeaderValue::from_static("application/json, text/event-stream");
+        const JSON: HeaderValue = HeaderValue::from_static("application/json");
+        headers.insert(ACCEPT, BOTH);
+        headers.insert(CONTENT_TYPE, JSON);
+        Self {
+            method: Method::POST,
+            headers,
+            body: Some(body),
+        }
+    }
+
+    /// The wish to listen (C-SHL-16).
+    pub(crate) fn listen(mut headers: HeaderMap) -> Self {
+        const EVENTS: HeaderValue = HeaderValue::from_static("text/event-stream");
+        headers.insert(ACCEPT, EVENTS);
+        Self {
+            method: Method::GET,
+            headers,
+            body: None,
+        }
+    }
+
+    /// The end of a session (C-SHL-28).
+    pub(crate) fn delete(headers: HeaderMap) -> Self {
+        Self {
+            method: Method::DELETE,
+            headers,
+            body: None,
+        }
+    }
+}
+
+impl Wire {
+    pub(crate) fn new(target: &HttpTarget) -> Result<Self, String> {
+        Ok(Self {
+            client: target.client()?,
+            url: target.url()?.clone(),
+            own: target.headers()?.clone(),
+            target: target.clone(),
+        })
+    }
+
+    pub(crate) fn target(&self) -> &HttpTarget {
+        &self.target
+    }
+
+    /// Sends a request and waits for the head of the answer. `departed` is set before a byte of it
+    /// can leave. A refusal for lack of credentials was certainly not executed, so the repeat with
+    /// better ones is safe.
+    pub(crate) async fn send(
+        &self,
+        url: &Url,
+        outgoing: &Outgoing,
+        departed: &AtomicBool,
+    ) -> Result<Response, Failure> {
+        let line = RequestLine {
+            method: &outgoing.method,
+            url,
+        };
+        for attempt in 0.. {
+            let request = self.request(line, outgoing).await?;
+            let sent = request.headers().get(AUTHORIZATION).cloned();
+            departed.store(true, Ordering::Release);
+            let response = self.client.execute(request).await.map_err(lost)?;
+            if !matches!(response.status().as_u16(), 401 | 403) {
+                if let Some(authorizer) = &self.target.authorizer {
+                    authorizer.answered(line, response.headers());
+                }
+                return redirected(response);
+            }
+            if !self
+                .challenged(line, sent.as_ref(), &response, attempt)
+                .await?
+            {
+                return Ok(response);
+            }
+            departed.store(false, Ordering::Release);
+        }
+        Err(Failure::Protocol(
+            "the server was asked without end".to_owned(),
+        ))
+    }
+
+    async fn request(
+        &self,
+        line: RequestLine<'_>,
+        outgoing: &Outgoing,
+    ) -> Result<Request, Failure> {
+        let mut request = Request::new(outgoing.method.clone(), line.url.clone());
+        let headers = request.headers_mut();
+        headers.clone_from(&self.own);
+        for (name, value) in &outgoing.headers {
+            headers.insert(name.clone(), value.clone());
+        }
+        if let Some(authorizer) = &self.target.authorizer {
+            let credentials = authorizer.headers(line).await.map_err(refused)?;
+            for (name, mut value) in credentials {
+                value.set_sensitive(true);
+                headers.insert(name, value);
+            }
+        }
+        *request.body_mut() = outgoing.body.clone().map(Into::into);
+        Ok(request)
+    }
+
+    /// What to do about a 401 or 403: true to repeat the request, false to report it as it is.
+    async fn challenged(
+        &self,
+        line: RequestLine<'_>,
+        sent: Option<&HeaderValue>,
+        response: &Response,
+        attempt: u32,
+    ) -> Result<bool, Failure> {
+        let Some(authorizer) = &self.target.authorizer else {
+            return match response.status().as_u16() {
+                401 => Err(refused(AuthorizationError::Required {
+                    problem: without_credentials(response.headers()),
+                })),
+                _ => Ok(false),
+            };
+        };
+        if attempt == MAX_CHALLENGES {
+            return Err(refused(AuthorizationError::Required {
+                problem: format!(
+                    "it refused {MAX_CHALLENGES} times what this client got to show; log in again"
+                ),
+            }));
+        }
+        let challenge = Challenge {
+            request: line,
+            sent,
+            status: response.status(),
+            headers: response.headers(),
+            attempt,
+        };
+        let verdict = authorizer.challenged(challenge).await.map_err(refused)?;
+        Ok(verdict == Verdict::Retry)
+    }
+}
+
+fn refused(error: AuthorizationError) -> Failure {
+    Failure::Http(error.into())
+}
+
+/// The remedy for a 401 that nobody can answer.
+fn without_credentials(headers: &HeaderMap) -> String {
+    let scheme = headers
+        .get(WWW_AUTHENTICATE)
+        .and_then(|value| value.to_str().ok())
+        .and_then(|value| value.split_ascii_whitespace().next())
+        .unwrap_or("no scheme");
+    format!(
+        "it answered 401 and names {scheme}; configure a login for it or an Authorization header"
+    )
+}
+
+/// A redirect that was not followed is an answer of its own kind.
+fn redirected(response: Response) -> Result<Response, Failure> {
+    let status = response.status();
+    let location = response.headers().get(LOCATION);
+    match location.filter(|_| status.is_redirection()) {
+        None => Ok(response),
+        Some(location) => Err(Failure::Http(HttpError::Redirected {
+            status: status.as_u16(),
+            location: String::from_utf8_lossy(location.as_bytes()).into_owned(),
+        })),
+    }
+}
+
+/// A request that got no answer: not sent if there never was a connection, unknown otherwise.
+fn lost(error: reqwest::Error) -> Failure {
+    let unsent = error.is_connect() || error.is_builder();
+    let cause = innermost(&error);
+    if unsent {
+        Failure::NotSent(CloseReason::Unreachable(cause))
+    } else {
+        Failure::OutcomeUnknown(CloseReason::ReadFailed(cause))
+    }
+}
+
+/// The error that started it all: the outer ones only say that a request failed.
+pub(crate) fn innermost(error: &reqwest::Error) -> String {
+    let mut cause: &dyn std::error::Error = error;
+    while let Some(source) = cause.source() {
+        cause = source;
+    }
+    if cause.source().is_none() && error.source().is_none() {
+        // The address may hold a secret in its query, and says nothing new.
+        return "the request failed".to_owned();
+    }
+    cause.to_string()
+}
