@@ -178,12 +178,9 @@ impl Session {
             return;
         };
         let reply = match outcome {
-            Outcome::Result(raw) => Ok(Json::from(raw)),
+            Outcome::Result(text) => Json::parse(text).map_err(malformed),
             Outcome::Error(error) => Err(error),
-            Outcome::Malformed(reason) => Err(ErrorObject::new(
-                attache_protocol::codes::INTERNAL_ERROR,
-                format!("the client's answer is malformed: {reason}"),
-            )),
+            Outcome::Malformed(reason) => Err(malformed(reason)),
         };
         // Whoever asked may have gone in this very moment.
         let _ = waiting.send(reply);
@@ -229,4 +226,8 @@ impl Session {
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+fn malformed(reason: impl std::fmt::Display) -> ErrorObject {
+    let message = format!("the client's answer is malformed: {reason}");
+    ErrorObject::new(attache_protocol::codes::INTERNAL_ERROR, message)
 }
