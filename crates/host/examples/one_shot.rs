@@ -56,10 +56,7 @@ fn server(launch: &Launch) -> Outcome<ServerConfig> {
 async fn with_client(launch: &Launch) -> Outcome<Duration> {
     let server = server(launch)?;
     let began = Instant::now();
-    let server = server
-        .stdio_server()
-        .ok_or("a process")?
-        .inherit_environment();
+    let server = server.server().inherit_environment();
     let client = server.connect().await?;
     client.call("echo", json!({"message": "m"})).await?;
     client.close().await;

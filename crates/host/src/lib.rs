@@ -19,6 +19,7 @@ pub mod snapshot;
 pub mod supervisor;
 pub mod trust;
 
+mod accounts;
 mod digest;
 mod disk;
 mod error;
@@ -26,6 +27,7 @@ mod host;
 mod nearest;
 mod state_file;
 
+pub use accounts::Accounts;
 pub use attache_client as client;
 pub use error::{Cause, Error, Failure, Refuser};
 pub use host::{

@@ -1,6 +1,6 @@
 //! From a configured server to one that can be connected to.
 
-use attache_client::{Server, Settings};
+use attache_client::{Proxy, Server, Settings};
 
 use super::{ServerConfig, Transport};
 
@@ -16,28 +16,48 @@ impl ServerConfig {
         }
     }
 
-    /// The server of a child process, ready to be connected to any number of times. It gets an
-    /// allow-list of this process's variables and its own `env` on top (S12).
+    /// The server, ready to be connected to any number of times.
     ///
-    /// There is none for a server behind a URL: [`Transport::Http`] holds what an HTTP transport
-    /// needs.
-    pub fn stdio_server(&self) -> Option<Server> {
-        let Transport::Stdio {
-            command,
-            args,
-            env,
-            cwd,
-        } = &self.transport
-        else {
-            return None;
+    /// A child process gets an allow-list of this process's variables and its own `env` on top
+    /// (S12). Requests to a URL go through the proxy that this process's variables name, as those of
+    /// every other tool of the user do; logins come from [`Accounts`](crate::Accounts).
+    pub fn server(&self) -> Server {
+        let server = match &self.transport {
+            Transport::Stdio {
+                command,
+                args,
+                env,
+                cwd,
+            } => {
+                let mut server = Server::stdio(command, args);
+                for (name, value) in env {
+                    server = server.env(name, value.expose());
+                }
+                if let Some(folder) = cwd {
+                    server = server.current_dir(folder);
+                }
+                server
+            }
+            Transport::Http {
+                url,
+                headers,
+                ca_file,
+                auth,
+                ..
+            } => {
+                let mut server = Server::http(url).proxy(Proxy::Environment);
+                for (name, value) in headers {
+                    server = server.header(name, value.expose());
+                }
+                if let Some(token) = &auth.token {
+                    server = server.header("authorization", format!("Bearer {}", token.expose()));
+                }
+                if let Some(file) = ca_file {
+                    server = server.ca_file(file);
+                }
+                server
+            }
         };
-        let mut server = Server::stdio(command, args).settings(self.settings());
-        for (name, value) in env {
-            server = server.env(name, value.expose());
-        }
-        if let Some(folder) = cwd {
-            server = server.current_dir(folder);
-        }
-        Some(server)
+        server.settings(self.settings())
     }
 }

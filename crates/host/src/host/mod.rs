@@ -29,6 +29,7 @@ pub use watching::{Watch, Watched};
 use shared::{Parts, Shared, State};
 use station::{Provenance, Station};
 
+use crate::accounts::Accounts;
 use crate::config::{Config, ServerConfig, ServerName};
 use crate::disk::Disk;
 use crate::error::Error;
@@ -95,6 +96,7 @@ pub struct HostBuilder {
     state_folder: Option<PathBuf>,
     lifetime: Lifetime,
     questions: Arc<dyn Questions>,
+    accounts: Accounts,
     consent: Arc<dyn Consent>,
     answers: Arc<Answers>,
     pins: Arc<Pins>,
@@ -139,6 +141,12 @@ impl HostBuilder {
         self
     }
 
+    /// The logins at servers behind a URL. By default there are none, and nobody to log in.
+    pub fn accounts(mut self, accounts: Accounts) -> Self {
+        self.accounts = accounts;
+        self
+    }
+
     /// Who is asked whether a call may be made. Nobody by default, so what would be asked is
     /// refused.
     pub fn consent(mut self, consent: impl Consent + 'static) -> Self {
@@ -167,6 +175,7 @@ impl HostBuilder {
         let shared = Arc::new(Shared::new(Parts {
             cache_bytes: self.config.cache_bytes,
             questions: self.questions,
+            accounts: self.accounts,
             lifetime: self.lifetime,
             state,
             pins: self.pins,
@@ -201,6 +210,7 @@ impl Host {
             state_folder: None,
             lifetime: Lifetime::default(),
             questions: Arc::new(NobodyToAsk),
+            accounts: Accounts::in_memory(),
             consent: Arc::new(policy::NobodyToAsk),
             answers: Arc::new(Answers::in_memory()),
             pins: Arc::new(Pins::in_memory()),

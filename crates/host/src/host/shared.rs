@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::{Arc, PoisonError, RwLock};
 
+use crate::accounts::Accounts;
 use crate::cache::Cache;
 use crate::config::{PolicyRules, ServerName};
 use crate::disk::{Disk, Writing};
@@ -25,6 +26,7 @@ pub(crate) struct Shared {
     pub(crate) cache: Cache,
     pub(crate) events: EventSource,
     pub(crate) questions: Arc<dyn Questions>,
+    pub(crate) accounts: Accounts,
     pub(crate) lifetime: Lifetime,
     /// The folder of manifests and the thread that writes, if there is a state folder.
     pub(crate) state: Option<State>,
@@ -45,6 +47,7 @@ pub(crate) struct State {
 pub(crate) struct Parts {
     pub(crate) cache_bytes: u64,
     pub(crate) questions: Arc<dyn Questions>,
+    pub(crate) accounts: Accounts,
     pub(crate) lifetime: Lifetime,
     pub(crate) state: Option<State>,
     pub(crate) pins: Arc<Pins>,
@@ -65,6 +68,7 @@ impl Shared {
             cache: Cache::new(parts.cache_bytes),
             events: EventSource::new(),
             questions: parts.questions,
+            accounts: parts.accounts,
             lifetime: parts.lifetime,
             state: parts.state,
             pins: parts.pins,

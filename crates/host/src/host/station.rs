@@ -111,13 +111,13 @@ impl Station {
         Arc::new_cyclic(|station| {
             let epochs = Arc::<Epochs>::default();
             let supervised = config.enabled.then(|| {
-                let questions = &shared.questions;
+                let (questions, accounts) = (&shared.questions, &shared.accounts);
                 let target = match &provenance {
                     Provenance::Configured => {
-                        Target::new(&config, ProcessEnvironment::AllowList, questions)
+                        Target::new(&config, ProcessEnvironment::AllowList, questions, accounts)
                     }
                     Provenance::Typed => {
-                        Target::new(&config, ProcessEnvironment::Inherited, questions)
+                        Target::new(&config, ProcessEnvironment::Inherited, questions, accounts)
                     }
                     Provenance::Made(maker) => Target::made_by(maker.clone(), &config, questions),
                 };

@@ -8,10 +8,11 @@ use std::ffi::OsString;
 use std::sync::Arc;
 
 use attache_client::process::SpawnErrorKind;
-use attache_client::{CloseReason, ConnectError, Error as ClientError, Server};
+use attache_client::{CloseReason, ConnectError, Error as ClientError, HttpError, Server};
 
 use super::container::Container;
 use super::machine::Remedy;
+use crate::accounts::Accounts;
 use crate::config::{ServerConfig, Transport};
 use crate::error::Cause;
 use crate::questions::Questions;
@@ -48,25 +49,21 @@ impl Target {
         config: &ServerConfig,
         environment: ProcessEnvironment,
         questions: &Arc<dyn Questions>,
+        accounts: &Accounts,
     ) -> Self {
         let (config, container) = with_container(config);
-        let server = match (config.stdio_server(), &config.transport) {
-            (Some(server), _) => {
-                let server = match environment {
-                    ProcessEnvironment::AllowList => server,
-                    ProcessEnvironment::Inherited => server.inherit_environment(),
-                };
+        let mut server = config.server();
+        if environment == ProcessEnvironment::Inherited {
+            server = server.inherit_environment();
+        }
+        let server = match accounts.of(&config) {
+            Err(error) => Source::None(error),
+            Ok(oauth) => {
+                if let Some(oauth) = oauth {
+                    server = server.authorizer(Arc::new(oauth));
+                }
                 Source::Same(Box::new(with_questions(server, &config, questions)))
             }
-            (None, transport) => Source::None(ClientError::Unsupported {
-                method: "connect".to_owned(),
-                reason: match transport {
-                    Transport::Http { url, .. } => {
-                        format!("servers behind a URL cannot be reached yet: {url}")
-                    }
-                    Transport::Stdio { .. } => "the server has no command".to_owned(),
-                },
-            }),
         };
         Self { server, container }
     }
@@ -166,7 +163,9 @@ pub(super) fn remedy(error: &ClientError, processes: usize) -> Remedy {
             _ => try_again,
         },
         ClientError::Connect(
-            ConnectError::NoCommonRevision { .. } | ConnectError::StreamsUsedUp,
+            ConnectError::NoCommonRevision { .. }
+            | ConnectError::StreamsUsedUp
+            | ConnectError::Http(HttpError::Authorization(_) | HttpError::Redirected { .. }),
         )
         | ClientError::Unsupported { .. }
         | ClientError::Input(_) => Remedy::NeedsAPerson,

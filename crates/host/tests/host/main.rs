@@ -13,5 +13,6 @@ mod life;
 mod lists;
 mod observed;
 mod questions;
+mod remote;
 mod support;
 mod watches;
