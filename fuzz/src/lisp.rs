@@ -1,5 +1,7 @@
 //! The Scheme: its reader and its evaluator with any text.
 
+use std::cell::RefCell;
+
 use attache_lisp::{ErrorKind, Failure, Limits, Outcome, Session, Uninterrupted};
 
 /// Reads a text to its end and says whether each datum survives being written and read again.
@@ -39,28 +41,41 @@ pub fn lisp_reader(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else {
         return;
     };
-    let mut session = Session::new(limits());
-    assert!(evaluate(&mut session, READ_ALL).is_ok());
     let escaped: String = text
         .chars()
         .map(|character| format!("\\x{:x};", u32::from(character)))
         .collect();
-    if let Ok(outcome) = evaluate(&mut session, &format!("(survives? \"{escaped}\")")) {
-        assert_eq!(outcome.value, "#t", "read from {text:?}");
-    }
+    // Reading defines nothing, so that one session serves all inputs.
+    READER.with_borrow_mut(|session| {
+        if let Ok(outcome) = evaluate(session, &format!("(survives? \"{escaped}\")")) {
+            assert_eq!(outcome.value, "#t", "read from {text:?}");
+        }
+    });
 }
 
-/// Any program ends, twice in the same way, and leaves a session that works.
+thread_local! {
+    static READER: RefCell<Session> = RefCell::new({
+        let mut session = Session::new(limits());
+        assert!(evaluate(&mut session, READ_ALL).is_ok());
+        session
+    });
+}
+
+/// Every so many inputs are evaluated in a second session: making one takes longer than most
+/// programs.
+const COMPARED: usize = 8;
+
+/// Any program ends, in every session in the same way, and leaves one that works.
 pub fn lisp_evaluator(bytes: &[u8]) {
     let Ok(program) = std::str::from_utf8(bytes) else {
         return;
     };
     let mut first = Session::new(limits());
-    let mut second = Session::new(limits());
-    assert_eq!(
-        evaluate(&mut first, program),
-        evaluate(&mut second, program)
-    );
+    let result = evaluate(&mut first, program);
+    if program.len().is_multiple_of(COMPARED) {
+        let mut second = Session::new(limits());
+        assert_eq!(result, evaluate(&mut second, program));
+    }
     let alive = evaluate(&mut first, "7").map(|outcome| outcome.value);
     assert_eq!(alive.as_deref(), Ok("7"));
     // The second time there are definitions to meet.
