@@ -257,6 +257,9 @@ impl Context {
     /// Asks the face to close the stream of this request while the work goes on; a legacy HTTP
     /// client comes back for the answer (X-SHL-11). Elsewhere nothing happens.
     pub fn interrupt_stream(&self) {
-        self.call.outlet.interrupt();
+        // Before 2025-11-25 a stream ends with its answer (S-SHL-13).
+        if self.call.revision.features().primed_streams {
+            self.call.outlet.interrupt();
+        }
     }
 }

@@ -21,7 +21,7 @@ use crate::failure::{Failure, not_found};
 use crate::prompt::PromptArguments;
 use crate::rounds::{RoundParams, Rounds, digest_of};
 use crate::service::{Answer, Outlet, Work};
-use crate::tool::{PreparedTool, TaskStart, TaskSupport};
+use crate::tool::{HandlerFuture, PreparedTool, TaskStart, TaskSupport};
 
 use super::params::invalid;
 use super::running::drive;
@@ -70,11 +70,11 @@ impl Asked<'_> {
             Err(error) => return self.refuse(&error),
         };
         let digest = self.digest(&prepared.tool.description.name);
-        let work = (prepared.tool.handler)(Context::new(Arc::clone(&call)), arguments);
-        let task_call = Arc::clone(&call);
+        let context = Context::new(Arc::clone(&call));
+        // Also what a handler does before its future begins is done where a panic is contained.
         drive(call, digest, async move {
-            let outcome = work.await;
-            answer_tool(&task_call, &prepared, outcome)
+            let outcome = (prepared.tool.handler)(context.clone(), arguments).await;
+            answer_tool(&context.call, &prepared, outcome)
         })
     }
 
@@ -92,7 +92,7 @@ impl Asked<'_> {
         };
         call.lock().detaching = Detaching::Possible;
         let digest = self.digest(name);
-        let work = (prepared.tool.handler)(Context::new(Arc::clone(&call)), arguments);
+        let work = begun(&prepared, &call, arguments);
         drive_detachable(call, digest, prepared, work)
     }
 
@@ -131,11 +131,10 @@ impl Asked<'_> {
         };
         let digest = self.digest(&uri);
         let caching = readable.caching.unwrap_or(self.kernel.caching);
-        let work = (readable.handler)(Context::new(Arc::clone(&call)), readable.reading);
-        let reading = Arc::clone(&call);
+        let context = Context::new(Arc::clone(&call));
         drive(call, digest, async move {
-            let outcome = work.await;
-            answer_read(&reading, caching, outcome)
+            let outcome = (readable.handler)(context.clone(), readable.reading).await;
+            answer_read(&context.call, caching, outcome)
         })
     }
 
@@ -165,12 +164,12 @@ impl Asked<'_> {
             Err(error) => return self.refuse(&error),
         };
         let digest = self.digest(&name);
-        let work = (prompt.handler)(Context::new(Arc::clone(&call)), arguments);
-        let getting = Arc::clone(&call);
+        let context = Context::new(Arc::clone(&call));
+        let handler = Arc::clone(&prompt.handler);
         drive(call, digest, async move {
-            match work.await {
-                Ok(result) => answer_prompt(&getting, result),
-                Err(failure) => refuse(&getting, failure.into_error()),
+            match handler(context.clone(), arguments).await {
+                Ok(result) => answer_prompt(&context.call, result),
+                Err(failure) => refuse(&context.call, failure.into_error()),
             }
         })
     }
@@ -211,9 +210,8 @@ impl Asked<'_> {
             Err(error) => return self.refuse(&error),
         };
         let completing = Arc::clone(&call);
-        let work = completer.values(typed);
         drive(call, String::new, async move {
-            match work.await {
+            match completer.values(typed).await {
                 Ok(values) => finish(&completing, completion::answer(values)),
                 Err(failure) => refuse(&completing, failure.into_error()),
             }
@@ -292,6 +290,17 @@ impl Asked<'_> {
             })
         }
     }
+}
+
+/// A handler that begins with the first poll, where a panic is contained.
+pub(super) fn begun(
+    prepared: &Arc<PreparedTool>,
+    call: &Arc<Call>,
+    arguments: Json,
+) -> HandlerFuture<CallToolResult> {
+    let prepared = Arc::clone(prepared);
+    let context = Context::new(Arc::clone(call));
+    Box::pin(async move { (prepared.tool.handler)(context, arguments).await })
 }
 
 /// In 2025-11-25 the client decides what is a task, and its answer is one.

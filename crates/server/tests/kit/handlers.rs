@@ -24,10 +24,23 @@ fn failing(name: &str) -> Tool {
 
 #[tokio::test]
 async fn a_panic_costs_its_own_call_only() {
-    let server = hello().tool(failing("panic")).build().unwrap();
+    let early = Tool::raw(
+        "early",
+        "Panics.",
+        Json::from(json!({"type": "object"})),
+        |_, _| {
+            if true {
+                panic!("before the future is there");
+            }
+            async { Ok("never") }
+        },
+    );
+    let server = hello().tool(failing("panic")).tool(early).build().unwrap();
     let mut wire = Wire::legacy(&server, "2025-11-25", json!({})).await;
-    let answer = wire.ask(call(1, "panic", json!({}))).await;
-    assert_eq!(answer["error"]["code"], -32603);
+    for tool in ["panic", "early"] {
+        let answer = wire.ask(call(1, tool, json!({}))).await;
+        assert_eq!(answer["error"]["code"], -32603);
+    }
     assert_eq!(text(&wire.ask(call(2, "hello", json!({}))).await), "hello");
     // The id is free again.
     assert_eq!(text(&wire.ask(call(1, "hello", json!({}))).await), "hello");
