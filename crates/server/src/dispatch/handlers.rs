@@ -32,7 +32,7 @@ use super::{Asked, encode, older};
 pub(super) struct Client {
     pub(super) revision: Revision,
     pub(super) capabilities: Arc<ClientCapabilities>,
-    pub(super) identity: Option<Implementation>,
+    pub(super) identity: Option<Arc<Implementation>>,
     pub(super) log_level: Option<LogLevel>,
     pub(super) progress_token: Option<ProgressToken>,
 }
@@ -69,7 +69,7 @@ impl Asked<'_> {
             Ok(call) => call,
             Err(error) => return self.refuse(&error),
         };
-        let digest = self.digest(&prepared.tool.description.name);
+        let digest = self.digest(&call, &prepared.tool.description.name);
         let context = Context::new(Arc::clone(&call));
         // Also what a handler does before its future begins is done where a panic is contained.
         drive(call, digest, async move {
@@ -91,7 +91,7 @@ impl Asked<'_> {
             Err(error) => return self.refuse(&error),
         };
         call.lock().detaching = Detaching::Possible;
-        let digest = self.digest(name);
+        let digest = self.digest(&call, name);
         let work = begun(&prepared, &call, arguments);
         drive_detachable(call, digest, prepared, work)
     }
@@ -129,7 +129,7 @@ impl Asked<'_> {
             Ok(call) => call,
             Err(error) => return self.refuse(&error),
         };
-        let digest = self.digest(&uri);
+        let digest = self.digest(&call, &uri);
         let caching = readable.caching.unwrap_or(self.kernel.caching);
         let context = Context::new(Arc::clone(&call));
         drive(call, digest, async move {
@@ -163,7 +163,7 @@ impl Asked<'_> {
             Ok(call) => call,
             Err(error) => return self.refuse(&error),
         };
-        let digest = self.digest(&name);
+        let digest = self.digest(&call, &name);
         let context = Context::new(Arc::clone(&call));
         let handler = Arc::clone(&prompt.handler);
         drive(call, digest, async move {
@@ -275,12 +275,19 @@ impl Asked<'_> {
         }
     }
 
-    /// What names this request in its state, made only if a question is asked.
-    fn digest(&self, target: &str) -> impl FnOnce() -> String + Send + 'static + use<> {
-        let method = self.method.to_owned();
-        let target = target.to_owned();
-        let arguments = self.params.arguments.map(RawValue::to_owned);
+    /// What names this request in its state, made only if a question is asked, which never happens
+    /// in a legacy session.
+    fn digest(
+        &self,
+        call: &Call,
+        target: &str,
+    ) -> impl FnOnce() -> String + Send + 'static + use<> {
+        let asked = matches!(call.asking, Asking::Rounds(_)).then(|| {
+            let arguments = self.params.arguments.map(RawValue::to_owned);
+            (self.method.to_owned(), target.to_owned(), arguments)
+        });
         move || {
+            let (method, target, arguments) = asked.unwrap_or_default();
             digest_of(&RoundParams {
                 method: &method,
                 target: &target,

@@ -353,3 +353,18 @@ fn what_cannot_be_served_is_refused_when_it_is_built() {
             .is_ok()
     );
 }
+
+/// The page of the crate is compiled as a documentation test; the front page repeats it.
+#[test]
+fn the_server_on_the_front_page_is_the_one_that_is_compiled() {
+    let front = include_str!("../../../../README.md");
+    let own = include_str!("../../README.md");
+    let program = |page: &'static str, fence: &str| -> &'static str {
+        let (_, behind) = page.split_once(fence).unwrap();
+        behind.split("```").next().unwrap()
+    };
+    let (_, section) = front.split_once("## Write a server").unwrap();
+    let compiled = program(own, "```no_run\n");
+    assert_eq!(program(section, "```rust\n"), compiled);
+    assert!(compiled.lines().count() < 30);
+}
