@@ -46,7 +46,7 @@ pub(crate) struct Call {
     pub(crate) outlet: Arc<dyn Outlet>,
     pub(crate) revision: Revision,
     pub(crate) capabilities: Arc<ClientCapabilities>,
-    pub(crate) client: Option<Implementation>,
+    pub(crate) client: Option<Arc<Implementation>>,
     pub(crate) asking: Asking,
     /// The task that a modern call has become while it ran.
     pub(crate) task: OnceLock<Arc<TaskEntry>>,
@@ -219,7 +219,7 @@ impl Context {
 
     /// Who the client says it is; for logs and people, never for decisions (X-MOD-08).
     pub fn client(&self) -> Option<&Implementation> {
-        self.call.client.as_ref()
+        self.call.client.as_deref()
     }
 
     /// Who is asking, as far as the face could authenticate.
@@ -257,6 +257,9 @@ impl Context {
     /// Asks the face to close the stream of this request while the work goes on; a legacy HTTP
     /// client comes back for the answer (X-SHL-11). Elsewhere nothing happens.
     pub fn interrupt_stream(&self) {
-        self.call.outlet.interrupt();
+        // Before 2025-11-25 a stream ends with its answer (S-SHL-13).
+        if self.call.revision.features().primed_streams {
+            self.call.outlet.interrupt();
+        }
     }
 }

@@ -40,7 +40,7 @@ struct State {
 pub(crate) struct Opened {
     pub(crate) revision: Revision,
     pub(crate) capabilities: Arc<ClientCapabilities>,
-    pub(crate) client: Option<Implementation>,
+    pub(crate) client: Option<Arc<Implementation>>,
 }
 
 /// What a client answers to a question.

@@ -21,7 +21,7 @@ use crate::failure::{Failure, not_found};
 use crate::prompt::PromptArguments;
 use crate::rounds::{RoundParams, Rounds, digest_of};
 use crate::service::{Answer, Outlet, Work};
-use crate::tool::{PreparedTool, TaskStart, TaskSupport};
+use crate::tool::{HandlerFuture, PreparedTool, TaskStart, TaskSupport};
 
 use super::params::invalid;
 use super::running::drive;
@@ -32,7 +32,7 @@ use super::{Asked, encode, older};
 pub(super) struct Client {
     pub(super) revision: Revision,
     pub(super) capabilities: Arc<ClientCapabilities>,
-    pub(super) identity: Option<Implementation>,
+    pub(super) identity: Option<Arc<Implementation>>,
     pub(super) log_level: Option<LogLevel>,
     pub(super) progress_token: Option<ProgressToken>,
 }
@@ -69,12 +69,12 @@ impl Asked<'_> {
             Ok(call) => call,
             Err(error) => return self.refuse(&error),
         };
-        let digest = self.digest(&prepared.tool.description.name);
-        let work = (prepared.tool.handler)(Context::new(Arc::clone(&call)), arguments);
-        let task_call = Arc::clone(&call);
+        let digest = self.digest(&call, &prepared.tool.description.name);
+        let context = Context::new(Arc::clone(&call));
+        // Also what a handler does before its future begins is done where a panic is contained.
         drive(call, digest, async move {
-            let outcome = work.await;
-            answer_tool(&task_call, &prepared, outcome)
+            let outcome = (prepared.tool.handler)(context.clone(), arguments).await;
+            answer_tool(&context.call, &prepared, outcome)
         })
     }
 
@@ -91,8 +91,8 @@ impl Asked<'_> {
             Err(error) => return self.refuse(&error),
         };
         call.lock().detaching = Detaching::Possible;
-        let digest = self.digest(name);
-        let work = (prepared.tool.handler)(Context::new(Arc::clone(&call)), arguments);
+        let digest = self.digest(&call, name);
+        let work = begun(&prepared, &call, arguments);
         drive_detachable(call, digest, prepared, work)
     }
 
@@ -129,13 +129,12 @@ impl Asked<'_> {
             Ok(call) => call,
             Err(error) => return self.refuse(&error),
         };
-        let digest = self.digest(&uri);
+        let digest = self.digest(&call, &uri);
         let caching = readable.caching.unwrap_or(self.kernel.caching);
-        let work = (readable.handler)(Context::new(Arc::clone(&call)), readable.reading);
-        let reading = Arc::clone(&call);
+        let context = Context::new(Arc::clone(&call));
         drive(call, digest, async move {
-            let outcome = work.await;
-            answer_read(&reading, caching, outcome)
+            let outcome = (readable.handler)(context.clone(), readable.reading).await;
+            answer_read(&context.call, caching, outcome)
         })
     }
 
@@ -164,13 +163,13 @@ impl Asked<'_> {
             Ok(call) => call,
             Err(error) => return self.refuse(&error),
         };
-        let digest = self.digest(&name);
-        let work = (prompt.handler)(Context::new(Arc::clone(&call)), arguments);
-        let getting = Arc::clone(&call);
+        let digest = self.digest(&call, &name);
+        let context = Context::new(Arc::clone(&call));
+        let handler = Arc::clone(&prompt.handler);
         drive(call, digest, async move {
-            match work.await {
-                Ok(result) => answer_prompt(&getting, result),
-                Err(failure) => refuse(&getting, failure.into_error()),
+            match handler(context.clone(), arguments).await {
+                Ok(result) => answer_prompt(&context.call, result),
+                Err(failure) => refuse(&context.call, failure.into_error()),
             }
         })
     }
@@ -211,9 +210,8 @@ impl Asked<'_> {
             Err(error) => return self.refuse(&error),
         };
         let completing = Arc::clone(&call);
-        let work = completer.values(typed);
         drive(call, String::new, async move {
-            match work.await {
+            match completer.values(typed).await {
                 Ok(values) => finish(&completing, completion::answer(values)),
                 Err(failure) => refuse(&completing, failure.into_error()),
             }
@@ -277,12 +275,19 @@ impl Asked<'_> {
         }
     }
 
-    /// What names this request in its state, made only if a question is asked.
-    fn digest(&self, target: &str) -> impl FnOnce() -> String + Send + 'static + use<> {
-        let method = self.method.to_owned();
-        let target = target.to_owned();
-        let arguments = self.params.arguments.map(RawValue::to_owned);
+    /// What names this request in its state, made only if a question is asked, which never happens
+    /// in a legacy session.
+    fn digest(
+        &self,
+        call: &Call,
+        target: &str,
+    ) -> impl FnOnce() -> String + Send + 'static + use<> {
+        let asked = matches!(call.asking, Asking::Rounds(_)).then(|| {
+            let arguments = self.params.arguments.map(RawValue::to_owned);
+            (self.method.to_owned(), target.to_owned(), arguments)
+        });
         move || {
+            let (method, target, arguments) = asked.unwrap_or_default();
             digest_of(&RoundParams {
                 method: &method,
                 target: &target,
@@ -292,6 +297,17 @@ impl Asked<'_> {
             })
         }
     }
+}
+
+/// A handler that begins with the first poll, where a panic is contained.
+pub(super) fn begun(
+    prepared: &Arc<PreparedTool>,
+    call: &Arc<Call>,
+    arguments: Json,
+) -> HandlerFuture<CallToolResult> {
+    let prepared = Arc::clone(prepared);
+    let context = Context::new(Arc::clone(call));
+    Box::pin(async move { (prepared.tool.handler)(context, arguments).await })
 }
 
 /// In 2025-11-25 the client decides what is a task, and its answer is one.

@@ -100,7 +100,7 @@ impl Asked<'_> {
         let opened = Opened {
             revision,
             capabilities: Arc::new(asked.capabilities.for_revision(revision)),
-            client: Some(asked.client_info),
+            client: Some(Arc::new(asked.client_info)),
         };
         if self.session.begin(opened).is_err() {
             return self.too_early("the session is initialized already");

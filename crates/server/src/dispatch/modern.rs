@@ -33,7 +33,7 @@ impl Asked<'_> {
         let client = Client {
             revision,
             capabilities: Arc::new(capabilities),
-            identity: client,
+            identity: client.map(Arc::new),
             log_level,
             progress_token,
         };

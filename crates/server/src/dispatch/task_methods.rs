@@ -13,14 +13,14 @@ use attache_protocol::{
 use serde_json::json;
 
 use crate::asking::Asking;
-use crate::context::{Call, Context, Detaching};
+use crate::context::{Call, Detaching};
 use crate::failure::Failure;
 use crate::service::{Answer, Work};
 use crate::session::Opened;
 use crate::tasks::{Outcome, TaskEntry, extension_missing};
 use crate::tool::{HandlerFuture, PreparedTool, TaskSupport};
 
-use super::handlers::{Client, answer_tool, tool_result};
+use super::handlers::{Client, answer_tool, begun, tool_result};
 use super::modern::declares_tasks;
 use super::params::invalid;
 use super::running::{Enrolled, Panicked, ask, contain, panicked, wait};
@@ -89,7 +89,7 @@ impl Asked<'_> {
             Era::Legacy => Answer::result(&self.id, &CreateTaskResult::new(entry.legacy_view())),
             Era::Modern => encode::modern(self.kernel, &self.id, "task", None, entry.modern_view()),
         };
-        let work = (prepared.tool.handler)(Context::new(Arc::clone(&call)), arguments);
+        let work = begun(&prepared, &call, arguments);
         let task = tokio::spawn(run_task(Arc::clone(&entry), call, prepared, work));
         entry.attach(task.abort_handle());
         Work::Done(answer)

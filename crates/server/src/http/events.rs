@@ -93,6 +93,11 @@ impl EventLog {
         self.lock().finished
     }
 
+    /// Whether somebody waits for the next event.
+    pub(super) fn is_listened_to(&self) -> bool {
+        self.lock().waker.is_some()
+    }
+
     /// Whether nothing was sent and nothing shall be.
     pub(super) fn is_untouched(&self) -> bool {
         let state = self.lock();
@@ -234,6 +239,15 @@ impl LogReader {
         }
         state.waker = Some(context.waker().clone());
         Poll::Pending
+    }
+}
+
+impl Drop for LogReader {
+    fn drop(&mut self) {
+        let mut state = self.log.lock();
+        if state.reader == self.reader {
+            state.waker = None;
+        }
     }
 }
 

@@ -146,7 +146,11 @@ impl<S: Service> Entry<S> {
         }
     }
 
+    /// A session is in use while its general stream is open.
     fn is_idle(&self, limit: Duration) -> bool {
+        if self.general.is_listened_to() {
+            return false;
+        }
         let used = *self.used.lock().unwrap_or_else(PoisonError::into_inner);
         used.elapsed() >= limit
     }

@@ -24,10 +24,23 @@ fn failing(name: &str) -> Tool {
 
 #[tokio::test]
 async fn a_panic_costs_its_own_call_only() {
-    let server = hello().tool(failing("panic")).build().unwrap();
+    let early = Tool::raw(
+        "early",
+        "Panics.",
+        Json::from(json!({"type": "object"})),
+        |_, _| {
+            if true {
+                panic!("before the future is there");
+            }
+            async { Ok("never") }
+        },
+    );
+    let server = hello().tool(failing("panic")).tool(early).build().unwrap();
     let mut wire = Wire::legacy(&server, "2025-11-25", json!({})).await;
-    let answer = wire.ask(call(1, "panic", json!({}))).await;
-    assert_eq!(answer["error"]["code"], -32603);
+    for tool in ["panic", "early"] {
+        let answer = wire.ask(call(1, tool, json!({}))).await;
+        assert_eq!(answer["error"]["code"], -32603);
+    }
     assert_eq!(text(&wire.ask(call(2, "hello", json!({}))).await), "hello");
     // The id is free again.
     assert_eq!(text(&wire.ask(call(1, "hello", json!({}))).await), "hello");
@@ -339,4 +352,19 @@ fn what_cannot_be_served_is_refused_when_it_is_built() {
             .build()
             .is_ok()
     );
+}
+
+/// The page of the crate is compiled as a documentation test; the front page repeats it.
+#[test]
+fn the_server_on_the_front_page_is_the_one_that_is_compiled() {
+    let front = include_str!("../../../../README.md");
+    let own = include_str!("../../README.md");
+    let program = |page: &'static str, fence: &str| -> &'static str {
+        let (_, behind) = page.split_once(fence).unwrap();
+        behind.split("```").next().unwrap()
+    };
+    let (_, section) = front.split_once("## Write a server").unwrap();
+    let compiled = program(own, "```no_run\n");
+    assert_eq!(program(section, "```rust\n"), compiled);
+    assert!(compiled.lines().count() < 30);
 }

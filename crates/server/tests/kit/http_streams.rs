@@ -207,6 +207,20 @@ async fn there_are_so_many_sessions_and_idle_ones_make_room() {
         (first.status, open().await.status, open().await.status),
         (200, 200, 503)
     );
+    // One whose stream is open is in use.
+    let stream = Post::method("GET")
+        .header("accept", "text/event-stream")
+        .header("mcp-session-id", &id)
+        .send(address)
+        .await;
+    tokio::time::sleep(Duration::from_millis(400)).await;
+    let list = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"});
+    let used = Post::legacy(&list)
+        .header("mcp-session-id", &id)
+        .send(address)
+        .await;
+    assert_eq!(used.status, 200);
+    drop(stream);
     tokio::time::sleep(Duration::from_millis(400)).await;
     let list = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"});
     assert_eq!(
