@@ -50,7 +50,12 @@ pub use jwt::SigningKey;
 pub use oauth::{LOGIN_PATIENCE, MAX_REPETITIONS, OAuth};
 pub use redirect::RedirectPort;
 pub use secret::Secret;
-pub use store::{CredentialStore, Entry, EntryLock, FileStore, MAX_ENTRY_LENGTH, MemoryStore};
+#[cfg(feature = "keyring")]
+pub use store::SystemKeyring;
+pub use store::{
+    CredentialStore, Entry, EntryLock, FileStore, KEY_LENGTH, KeyVault, MAX_ENTRY_LENGTH,
+    MemoryStore, SealedStore,
+};
 pub use user_agent::{SystemBrowser, UserAgent};
 
 /// A future behind a pointer, so that [`Authorizer`] can be a trait object.
