@@ -12,7 +12,9 @@ fuzz_target!(|bytes: &[u8]| {
     let header = String::from_utf8_lossy(bytes);
     let challenges = challenge::parse(&header);
     assert!(challenges.len() <= challenge::MAX_CHALLENGES);
-    let ours = challenges.iter().filter(|one| one.is("Bearer") || one.is("DPoP"));
+    let ours = challenges
+        .iter()
+        .filter(|one| one.is("Bearer") || one.is("DPoP"));
     for challenge in ours {
         for name in ["resource_metadata", "scope", "error"] {
             let value = challenge.parameter(name).unwrap_or_default();
