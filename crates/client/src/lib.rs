@@ -17,10 +17,12 @@ mod fanout;
 mod handlers;
 mod http;
 mod lifeline;
+mod listen;
 mod meaning;
 mod negotiate;
 mod request;
 mod rounds;
+mod sending;
 mod server;
 mod settings;
 mod stderr;
@@ -39,6 +41,7 @@ pub use handlers::{ElicitationModes, Refusal, SamplingTools};
 pub use http::{HttpError, Proxy};
 pub use process::{ExitReason, Guardianship, SpawnError};
 pub use request::Request;
+pub use sending::{Sending, SendingRaw};
 pub use server::Server;
 pub use settings::{
     CancelForm, EraChoice, ErrorAlias, InitializedNotice, Limits, MissingInputSchema, Quirks,

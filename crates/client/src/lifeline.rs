@@ -72,7 +72,8 @@ impl Lifeline {
     }
 
     /// A connection whose messages are carried one by one. `tasks` end with it.
-    pub(crate) fn of_carrier(link: &Arc<Link>, tasks: Vec<JoinHandle<()>>) -> Self {
+    pub(crate) fn of_carrier(link: &Arc<Link>, mut tasks: Vec<JoinHandle<()>>) -> Self {
+        tasks.push(watch_deadlines(link));
         Self {
             link: link.clone(),
             process: None,
@@ -106,12 +107,13 @@ impl Lifeline {
                 fate.writing_ended(end).await;
             }
         });
+        let deadlines = watch_deadlines(&fate.link);
         Self {
             link: fate.link,
             process: fate.process,
             stderr: fate.stderr,
             closing: fate.closing,
-            tasks: vec![reader, writer],
+            tasks: vec![reader, writer, deadlines],
         }
     }
 
@@ -253,6 +255,11 @@ impl Fate {
             process.kill();
         }
     }
+}
+
+fn watch_deadlines(link: &Arc<Link>) -> JoinHandle<()> {
+    let link = link.clone();
+    tokio::spawn(async move { link.run_deadlines().await })
 }
 
 fn ladder(timeouts: &Timeouts) -> Ladder {

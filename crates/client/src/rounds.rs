@@ -6,9 +6,10 @@
 
 use std::time::Duration;
 
+use attache_protocol::frame::Params;
 use attache_protocol::{
-    CallTool, Era, GetPrompt, InputRequestKind as Question, InputRequired, InputResponses, Json,
-    Method, Payload, ReadResource, ResultKind, Revision, UrlElicitationRequiredData, retry_params,
+    CallTool, Era, GetPrompt, InputRequestKind as Question, InputRequired, InputResponses, Method,
+    Payload, ReadResource, ResultKind, Revision, UrlElicitationRequiredData, codes, retry_params,
 };
 
 use crate::client::Client;
@@ -25,7 +26,7 @@ impl Client {
     pub(crate) async fn rounds(
         &self,
         method: &str,
-        params: &Json,
+        params: &Params,
         options: &mut Options,
     ) -> Result<Payload, Error> {
         let mut time = self.time_for(method, options);
@@ -39,10 +40,10 @@ impl Client {
         }
     }
 
-    async fn further_rounds(
+    pub(crate) async fn further_rounds(
         &self,
         method: &str,
-        params: &Json,
+        params: &Params,
         options: &mut Options,
         step: Step,
     ) -> Result<Payload, Error> {
@@ -62,7 +63,7 @@ impl Client {
     pub(crate) async fn settle(
         &self,
         method: &str,
-        params: &Json,
+        params: &Params,
         options: &mut Options,
     ) -> Result<Settled, Error> {
         let mut time = self.time_for(method, options);
@@ -75,11 +76,12 @@ impl Client {
     async fn repeat(
         &self,
         method: &str,
-        params: &Json,
+        params: &Params,
         options: &mut Options,
         mut step: Step,
     ) -> Result<Settled, Error> {
         let limit = self.link().limits.rounds;
+        let mut headers = Headers::OfKnownTools;
         for round in 1..=limit {
             let repeated = match step {
                 Step::Answer(payload) => return Ok(Settled::Answer(payload)),
@@ -88,6 +90,14 @@ impl Client {
                 _ if round == limit => break,
                 Step::Addresses(error) => {
                     self.visit_addresses(error).await?;
+                    params.clone()
+                }
+                Step::OtherHeaders(error) => {
+                    if std::mem::replace(&mut headers, Headers::Renewed) == Headers::Renewed {
+                        return Err(Error::Server(error));
+                    }
+                    // Boxed, as a list is made of requests itself.
+                    Box::pin(self.list_tools()).await?;
                     params.clone()
                 }
                 Step::Questions(asked) => {
@@ -116,14 +126,25 @@ impl Client {
         })
     }
 
-    fn sort(&self, method: &str, answer: Result<Payload, Error>) -> Result<Step, Error> {
+    pub(crate) fn sort(&self, method: &str, answer: Result<Payload, Error>) -> Result<Step, Error> {
         match answer {
             Ok(payload) => self.sort_result(method, payload),
             Err(Error::Server(error)) if error.meaning == Meaning::UrlElicitationRequired => {
                 Ok(Step::Addresses(error))
             }
+            Err(Error::Server(error)) if self.headers_may_be_outdated(method, &error) => {
+                Ok(Step::OtherHeaders(error))
+            }
             Err(error) => Err(error),
         }
+    }
+
+    /// Whether a refusal can come from headers built after an outdated list of tools. The request
+    /// was refused, so it had no effect (C-SHM-20).
+    fn headers_may_be_outdated(&self, method: &str, error: &ServerError) -> bool {
+        error.code == codes::HEADER_MISMATCH
+            && method == CallTool::NAME
+            && self.link().mirrors_in_headers()
     }
 
     /// Sorts a modern result by its kind; a kind nobody declared makes it invalid (C-BASE-12).
@@ -213,7 +234,7 @@ pub(crate) enum Settled {
 }
 
 /// What a server's answer asks for next.
-enum Step {
+pub(crate) enum Step {
     /// Nothing: it is the answer.
     Answer(Payload),
     /// Answers to questions.
@@ -222,4 +243,15 @@ enum Step {
     Task(Payload),
     /// The user has to visit addresses first.
     Addresses(ServerError),
+    /// Headers that fit the tool as it is now.
+    OtherHeaders(ServerError),
+}
+
+/// Which list of tools the headers of a call were built after.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Headers {
+    /// Whatever was known.
+    OfKnownTools,
+    /// One that was fetched for this call.
+    Renewed,
 }

@@ -5,16 +5,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use attache_protocol::frame::MetaFields;
 use attache_protocol::{
-    Entries, Era, Json, Listen, ListenParams, Method as _, Paged, Subscribe, SubscribeParams,
-    SubscriptionFilter, Unsubscribe,
+    Entries, Era, Method as _, Paged, Subscribe, SubscribeParams, SubscriptionFilter, Unsubscribe,
 };
 use serde::Serialize;
 use tokio::sync::{OnceCell, watch};
 
 use crate::client::Client;
-use crate::connection::{Exchange, Failure, ProgressWish};
 use crate::error::Error;
 use crate::events::{Event, Events};
+use crate::listen::{Listening, Turn};
 use crate::request::Request;
 
 /// Something that changed.
@@ -50,7 +49,7 @@ enum Hold {
     /// Legacy: the URIs subscribed to, and who counts them.
     Subscribed(Subscriptions),
     /// Modern: the open listen request.
-    Listening(Box<Exchange>),
+    Listening(Box<Listening>),
     /// Nothing: the subscription or the connection has ended.
     Ended,
 }
@@ -112,7 +111,7 @@ impl Client {
     pub async fn watch_all(&self, wanted: SubscriptionFilter) -> Result<Watch, Error> {
         match self.revision().era() {
             Era::Legacy => self.subscribe(wanted).await,
-            Era::Modern => self.listen(wanted).await,
+            Era::Modern => self.watch_by_listening(wanted).await,
         }
     }
 
@@ -150,35 +149,12 @@ impl Client {
         Ok(watch)
     }
 
-    async fn listen(&self, wanted: SubscriptionFilter) -> Result<Watch, Error> {
-        let params = Json::from_serialize(&ListenParams::new(wanted))
-            .map_err(|error| Error::Input(error.to_string()))?;
-        let mut events = self.events();
-        let request_meta = self.request_meta(&Default::default());
-        let explain = |failure| self.explain(failure, Listen::NAME, &params);
-        let mut exchange = self
-            .link()
-            .begin(Listen::NAME, &params, &request_meta, ProgressWish::None)
-            .map_err(explain)?;
-        let patience = self.link().timeouts.request;
-        let acknowledged = acknowledgement(&mut events, exchange.id());
-        let granted = tokio::select! {
-            // What came first on the wire comes first here, though both may be there.
-            biased;
-            filter = tokio::time::timeout(patience, acknowledged) => match filter {
-                Ok(Some(filter)) => Ok(filter),
-                Ok(None) => Err(Failure::Protocol("no acknowledgement came".to_owned())),
-                Err(_) => Err(Failure::TimedOut(patience)),
-            },
-            ended = exchange.answered() => match ended {
-                Ok(_) => Err(Failure::Protocol("it ended before it began".to_owned())),
-                Err(failure) => Err(failure),
-            },
-        };
+    async fn watch_by_listening(&self, wanted: SubscriptionFilter) -> Result<Watch, Error> {
+        let subscription = self.listen(wanted).await?;
         Ok(Watch {
-            events,
-            granted: granted.map_err(explain)?,
-            hold: Hold::Listening(Box::new(exchange)),
+            events: subscription.events,
+            granted: subscription.granted,
+            hold: Hold::Listening(Box::new(subscription.listening)),
         })
     }
 
@@ -189,7 +165,7 @@ impl Client {
         changes.mark_unchanged();
         let watch = match self.revision().era() {
             Era::Legacy => None,
-            Era::Modern => Some(self.listen(M::filter()).await?),
+            Era::Modern => Some(self.watch_by_listening(M::filter()).await?),
         };
         Ok(Follow {
             client: self.clone(),
@@ -197,19 +173,6 @@ impl Client {
             watch,
             method: std::marker::PhantomData,
         })
-    }
-}
-
-/// Waits for the server's word about what it will report (S-SUBM-03).
-async fn acknowledgement(events: &mut Events, id: u64) -> Option<SubscriptionFilter> {
-    loop {
-        match &*events.next().await? {
-            Event::Acknowledged {
-                filter,
-                subscription,
-            } if *subscription == Some(id) => return Some(filter.clone()),
-            _ => {}
-        }
     }
 }
 
@@ -224,10 +187,18 @@ impl Watch {
         loop {
             let event = match &mut self.hold {
                 Hold::Subscribed(_) => self.events.next().await,
-                Hold::Listening(exchange) => tokio::select! {
+                Hold::Listening(listening) => tokio::select! {
                     biased;
                     event = self.events.next() => event,
-                    _ = exchange.answered() => None,
+                    turn = listening.turn() => match turn {
+                        Turn::Ended => None,
+                        Turn::Restored(events, granted) => {
+                            self.events = events;
+                            self.granted = granted;
+                            // The first of these events is the gap.
+                            continue;
+                        }
+                    },
                 },
                 Hold::Ended => None,
             };
@@ -236,6 +207,9 @@ impl Watch {
                 return None;
             };
             if let Some(change) = self.change(&event) {
+                if let Hold::Listening(listening) = &mut self.hold {
+                    listening.note_life();
+                }
                 return Some(change);
             }
         }
@@ -245,8 +219,12 @@ impl Watch {
     async fn ended(&mut self) {
         match &mut self.hold {
             Hold::Subscribed(_) => std::future::pending().await,
-            Hold::Listening(exchange) => {
-                let _ = exchange.answered().await;
+            Hold::Listening(listening) => {
+                // A list that is followed counts as changed when its subscription was restored.
+                while let Turn::Restored(events, granted) = listening.turn().await {
+                    self.events = events;
+                    self.granted = granted;
+                }
                 self.hold = Hold::Ended;
             }
             Hold::Ended => {}
@@ -254,13 +232,16 @@ impl Watch {
     }
 
     fn change(&self, event: &Event) -> Option<Change> {
-        if matches!(event, Event::Missed(_) | Event::Gap) {
-            return Some(Change::Missed);
+        match (event, &self.hold) {
+            // The events of the restored subscription begin with the gap.
+            (Event::Gap, Hold::Listening(listening)) if listening.id().is_none() => return None,
+            (Event::Missed(_) | Event::Gap, _) => return Some(Change::Missed),
+            _ => {}
         }
         match &self.hold {
             // Several subscriptions are told apart by id (C-SUBM-09).
-            Hold::Listening(exchange) => {
-                if event.subscription() != Some(exchange.id()) {
+            Hold::Listening(listening) => {
+                if event.subscription().is_none() || event.subscription() != listening.id() {
                     return None;
                 }
             }

@@ -39,6 +39,7 @@ mod revision;
 mod roots;
 mod rounds;
 mod sampling;
+mod scan;
 mod sse;
 mod subscriptions;
 mod task_extension;

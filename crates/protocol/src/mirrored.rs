@@ -10,6 +10,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value};
 
+use crate::frame::Params;
 use crate::peek::{peek, peek_string};
 use crate::{
     CallTool, ExtCancelTask, ExtGetTask, ExtUpdateTask, GetPrompt, Json, Method as _, ReadResource,
@@ -26,7 +27,7 @@ const ENCODED: (&str, &str) = ("=?base64?", "?=");
 const LARGEST_SAFE: f64 = 9_007_199_254_740_991.0;
 
 /// The value for `Mcp-Name`: what a request is about (C-SHM-06, C-TSKE-15). Not encoded yet.
-pub fn mirrored_name<'a>(method: &str, params: &'a Json) -> Option<Cow<'a, str>> {
+pub fn mirrored_name<'a>(method: &str, params: &'a Params) -> Option<Cow<'a, str>> {
     let member = match method {
         CallTool::NAME | GetPrompt::NAME => "name",
         ReadResource::NAME => "uri",
@@ -97,7 +98,7 @@ impl MirroredParams {
 
     /// Names and values of the headers for a call with these params, encoded. An argument that is
     /// absent or null has none (C-SHM-18).
-    pub fn headers(&self, params: &Json) -> Vec<(&str, String)> {
+    pub fn headers(&self, params: &Params) -> Vec<(&str, String)> {
         let Some(arguments) = peek(params.as_str().as_bytes(), "arguments") else {
             return Vec::new();
         };
@@ -275,7 +276,8 @@ mod tests {
 
     #[test]
     fn names_come_from_the_params() {
-        let params = Json::from(json!({"uri": "a:b", "taskId": "t", "name": "n"}));
+        let params = json!({"uri": "a:b", "taskId": "t", "name": "n"});
+        let params = Params::write(&params).unwrap();
         for (method, expected) in [
             ("tools/call", Some("n")),
             ("prompts/get", Some("n")),
@@ -297,7 +299,7 @@ mod tests {
         let schema = Json::from(json!({"type": "object", "properties": properties}));
         let mirrored = MirroredParams::of_schema(&schema).unwrap();
         let params = json!({"name": "t", "arguments": arguments});
-        let headers = mirrored.headers(&params.into());
+        let headers = mirrored.headers(&Params::write(&params).unwrap());
 
         let mut headers: Vec<_> = headers.iter().map(|(name, it)| (*name, &**it)).collect();
         headers.sort_unstable();

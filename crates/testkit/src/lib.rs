@@ -6,6 +6,8 @@
 //! | Module | What it gives |
 //! |---|---|
 //! | [`chaos`] | a scripted MCP server, started as a real process |
+//! | [`http`] | a scripted HTTP server over real sockets |
+//! | [`proxy`] | a TCP proxy that slows, slices, cuts and resets |
 //! | [`processes`] | who survived a test, and what a process uses |
 //! | [`transcript`] | conversations as text files, and a server that plays them |
 //! | [`schema`] | messages checked against the official schema of their revision |
@@ -65,7 +67,9 @@
 
 pub mod binaries;
 pub mod chaos;
+pub mod http;
 pub mod processes;
+pub mod proxy;
 mod random;
 pub mod schema;
 pub mod scratch;

@@ -25,7 +25,7 @@ impl Link {
 
     /// Ends a call that gets no answer any more. Nothing happens if it has ended already.
     pub(crate) fn fail(&self, id: u64, failure: Failure) {
-        let waiter = self.calls().end(id, failure.ending());
+        let waiter = self.calls().in_flight.end(id, failure.ending());
         if let Some(waiter) = waiter {
             // A caller that went away in this instant does not care.
             let _ = waiter.answer.send(Err(failure));
@@ -59,6 +59,13 @@ impl Link {
         modern && matches!(self.outlet, Outlet::Carrier(_))
     }
 
+    /// Waits until the server may be connected to again, after so many failures in a row (P9).
+    pub(crate) async fn pause_before_reconnect(&self, failures: u32) {
+        if let Outlet::Carrier(carrier) = &self.outlet {
+            carrier.pause(failures).await;
+        }
+    }
+
     /// How many messages have come.
     pub(crate) fn received(&self) -> u64 {
         self.counters.messages_in.load(Ordering::Relaxed)
@@ -74,7 +81,7 @@ impl Link {
 
     /// Whether a call still waits for its answer.
     pub(crate) fn awaits(&self, id: u64) -> bool {
-        self.calls().get_mut(id).is_some()
+        self.calls().in_flight.get_mut(id).is_some()
     }
 }
 

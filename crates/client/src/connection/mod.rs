@@ -5,6 +5,7 @@
 //! handshakes or method types.
 
 mod carried;
+mod deadline;
 mod dispatch;
 mod exchange;
 mod outlet;
@@ -18,11 +19,12 @@ use std::time::Duration;
 
 use attache_protocol::frame::{self, MetaFields};
 use attache_protocol::{
-    Cancelled, CancelledParams, Ending, ErrorObject, InFlight, LspCancel, LspCancelParams,
+    Cancelled, CancelledParams, Ending, Era, ErrorObject, InFlight, LspCancel, LspCancelParams,
     Notification, Payload, Revision, Tally,
 };
 use serde::Serialize;
 use tokio::sync::{Notify, oneshot, watch};
+use tokio::time::Instant;
 
 use crate::answering::AnsweringDesk;
 use crate::error::CloseReason;
@@ -31,7 +33,8 @@ use crate::handlers::Handlers;
 use crate::http::HttpError;
 use crate::settings::{CancelForm, Limits, Quirks, Settings, Timeouts};
 
-pub(crate) use exchange::{Exchange, FOR_EVER, ProgressWish, TimeLeft};
+pub(crate) use deadline::{FOR_EVER, Patience, TimeLeft};
+pub(crate) use exchange::{Exchange, ProgressWish};
 pub(crate) use outlet::{Carriage, Carrier, Outlet, Parcel};
 use progress::ProgressQueue;
 pub(crate) use reader::ReadEnd;
@@ -39,7 +42,9 @@ pub(crate) use writer::WriteEnd;
 
 /// The state of one connection, shared by its tasks and its callers.
 pub(crate) struct Link {
-    calls: Mutex<InFlight<Waiter>>,
+    calls: Mutex<Calls>,
+    /// Wakes the timer when a call has less time than those before.
+    sooner: Notify,
     outlet: Outlet,
     pub(crate) events: EventSource,
     pub(crate) lists: ListChanges,
@@ -56,6 +61,14 @@ pub(crate) struct Link {
     pub(crate) first_sign: Notify,
 }
 
+/// The calls in flight, and when the first of them runs out of time.
+#[derive(Default)]
+struct Calls {
+    in_flight: InFlight<Waiter>,
+    /// When the timer is set to look at them, at the latest.
+    alarm: Option<Instant>,
+}
+
 /// What the handshake settled.
 #[derive(Debug)]
 struct Session {
@@ -67,26 +80,35 @@ struct Session {
 /// What is needed to complete a call.
 struct Waiter {
     answer: oneshot::Sender<Answer>,
-    /// Where its frame ends in the stream of written bytes.
-    frame_end: u64,
-    /// Its own way, if it has one.
-    carriage: Option<Carriage>,
+    way: Way,
     kind: CallKind,
+    patience: Patience,
     progress: Option<Arc<ProgressQueue>>,
 }
 
-impl Waiter {
+/// How a request travels.
+enum Way {
+    /// In a stream; its frame ends at this position of the written bytes.
+    Stream {
+        /// The position.
+        frame_end: u64,
+    },
+    /// On its own.
+    Carried(Carriage),
+}
+
+impl Way {
     /// Whether the server may have seen the request, if its stream was written up to `written`.
     fn may_have_arrived(&self, written: u64) -> bool {
-        match &self.carriage {
-            Some(carriage) => carriage.may_have_arrived(),
-            None => self.frame_end <= written,
+        match self {
+            Self::Stream { frame_end } => *frame_end <= written,
+            Self::Carried(carriage) => carriage.may_have_arrived(),
         }
     }
 
     /// Nobody waits any more: what carries the request has nothing left to do.
     fn let_go(&self) {
-        if let Some(carriage) = &self.carriage {
+        if let Self::Carried(carriage) = self {
             carriage.stop();
         }
     }
@@ -97,12 +119,14 @@ impl Waiter {
 enum CallKind {
     /// It ends with its answer.
     Ordinary,
+    /// It is `initialize`, which is never cancelled (C-INIT-11).
+    Handshake,
     /// It is a subscription, which the server may also end by cancelling it (S-CANC-07).
     Subscription,
 }
 
 /// How a call ended, for the one who waits for it.
-type Answer = Result<Payload, Failure>;
+pub(crate) type Answer = Result<Payload, Failure>;
 
 /// How a call failed, before anybody has put it into context.
 #[derive(Debug)]
@@ -180,6 +204,7 @@ impl Link {
     pub(crate) fn new(outlet: Outlet, settings: &Settings, handlers: Handlers) -> Arc<Self> {
         Arc::new(Self {
             calls: Mutex::default(),
+            sooner: Notify::new(),
             outlet,
             events: EventSource::new(settings.limits.notifications),
             lists: ListChanges::default(),
@@ -211,12 +236,12 @@ impl Link {
     /// Tells the server something.
     pub(crate) fn notify<N: Notification>(&self, params: &N::Params) {
         if let Ok(line) = frame::notification(N::NAME, params, &[]) {
-            self.send_aside(line);
+            self.send_aside(&line);
         }
     }
 
     /// Sends a frame that nobody waits for. A closed connection has no use for it.
-    pub(crate) fn send_aside(&self, line: Vec<u8>) {
+    pub(crate) fn send_aside(&self, line: &[u8]) {
         match &self.outlet {
             Outlet::Stream(writer) => drop(writer.send_aside(line)),
             Outlet::Carrier(carrier) => carrier.carry_aside(line),
@@ -234,13 +259,14 @@ impl Link {
             Err(error) => frame::error(id, &error),
         };
         if let Ok(line) = line {
-            self.send_aside(line);
+            self.send_aside(&line);
         }
     }
 
     /// Tells the server that a request is of no interest any more, in the form it understands.
     fn send_cancel(&self, id: u64, reason: &str) {
-        if self.mirrors_in_headers() {
+        let legacy = self.revision().map(Revision::era) == Some(Era::Legacy);
+        if matches!(self.outlet, Outlet::Carrier(_)) && !legacy {
             // Its stream was closed, which says it all (C-CANC-06).
             return;
         }
@@ -265,8 +291,8 @@ impl Link {
                 Outlet::Stream(writer) => writer.written(),
                 Outlet::Carrier(_) => 0,
             };
-            calls.close(|waiter| {
-                if waiter.may_have_arrived(written) {
+            calls.in_flight.close(|waiter| {
+                if waiter.way.may_have_arrived(written) {
                     Ending::OutcomeUnknown
                 } else {
                     Ending::NotSent
@@ -275,7 +301,7 @@ impl Link {
         };
         let reason = self.record_end(reason);
         for (waiter, ending) in ended {
-            waiter.let_go();
+            waiter.way.let_go();
             let failure = match ending {
                 Ending::NotSent => Failure::NotSent(reason.clone()),
                 _ => Failure::OutcomeUnknown(reason.clone()),
@@ -360,13 +386,13 @@ impl Link {
 
     /// A result turned out not to be what its method declares.
     pub(crate) fn reclassify_undecodable(&self) {
-        self.calls().reclassify_undecodable();
+        self.calls().in_flight.reclassify_undecodable();
     }
 
     pub(crate) fn statistics(&self) -> Statistics {
         let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         Statistics {
-            calls: self.calls().tally(),
+            calls: self.calls().in_flight.tally(),
             stray_lines: read(&self.counters.stray_lines),
             late_answers: read(&self.counters.late_answers),
             unknown_answers: read(&self.counters.unknown_answers),
@@ -377,7 +403,7 @@ impl Link {
         }
     }
 
-    fn calls(&self) -> MutexGuard<'_, InFlight<Waiter>> {
+    fn calls(&self) -> MutexGuard<'_, Calls> {
         // The table is consistent between any two statements, so a panic elsewhere spoils nothing.
         self.calls.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -10,7 +10,8 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use attache_protocol::{Json, Revision};
+use attache_protocol::Revision;
+use attache_protocol::frame::Params;
 use tokio::task::AbortHandle;
 
 use super::writer::{WriteHalf, Writer};
@@ -34,7 +35,7 @@ impl Outlet {
 pub(crate) struct Parcel<'a> {
     pub(crate) id: u64,
     pub(crate) method: &'a str,
-    pub(crate) params: &'a Json,
+    pub(crate) params: &'a Params,
     /// The whole message.
     pub(crate) line: Vec<u8>,
 }
@@ -45,7 +46,7 @@ pub(crate) trait Carrier: Send + Sync {
     fn carry(&self, parcel: Parcel<'_>) -> Carriage;
 
     /// Takes a message that nobody waits for.
-    fn carry_aside(&self, line: Vec<u8>);
+    fn carry_aside(&self, line: &[u8]);
 
     /// The handshake has settled the revision.
     fn settled(&self, revision: Revision);
@@ -58,6 +59,12 @@ pub(crate) trait Carrier: Send + Sync {
 
     /// Waits until all messages that nobody waits for have been delivered.
     fn delivered(&self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>>;
+
+    /// Waits until the server may be connected to again, after so many failures in a row.
+    fn pause(&self, failures: u32) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
+        let _ = failures;
+        Box::pin(std::future::ready(()))
+    }
 
     /// What the server answered before a revision was settled, in words: for whoever has to explain
     /// why there is no connection.

@@ -1,7 +1,7 @@
 //! Messages that nobody waits for: notifications, answers to the server's questions, the goodbye.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 
 use attache_protocol::{Initialized, Line, Message, Notification as _, parse_line};
 use bytes::Bytes;
@@ -15,8 +15,8 @@ use crate::connection::Failure;
 
 impl Shared {
     /// Takes a message on its way; more than a bounded number at once are refused.
-    pub(super) fn aside(self: &Arc<Self>, mut line: Vec<u8>) {
-        if self.closed.load(Ordering::Relaxed) {
+    pub(super) fn aside(self: &Arc<Self>, line: &[u8]) {
+        if *self.closed.borrow() {
             return;
         }
         let Ok(permit) = self.asides.clone().try_acquire_owned() else {
@@ -28,8 +28,7 @@ impl Shared {
             }
             return;
         };
-        line.truncate(line.trim_ascii_end().len());
-        let body = Bytes::from(line);
+        let body = Bytes::copy_from_slice(line.trim_ascii_end());
         let session = self.session();
         let begins = session
             .as_ref()
@@ -38,9 +37,16 @@ impl Shared {
         let shared = self.clone();
         self.spawn(async move {
             let delivered = shared.deliver_aside(&body, session.as_deref());
-            let _ = tokio::time::timeout(shared.timeouts.request, delivered).await;
-            if let Some(begins) = begins {
-                shared.listen(begins.session.clone());
+            let delivered = tokio::time::timeout(shared.timeouts.request, delivered);
+            let mut closed = shared.closed.subscribe();
+            tokio::select! {
+                _ = delivered => {
+                    if let Some(begins) = begins {
+                        shared.listen(begins.session.clone());
+                    }
+                }
+                // Whoever wanted it delivered has waited for it before closing.
+                _ = closed.wait_for(|closed| *closed) => {}
             }
             drop(permit);
         });
@@ -75,7 +81,7 @@ impl Shared {
 
     /// Ends everything: no stream is kept up, and the session is given back (C-SHL-28).
     pub(super) fn close(self: &Arc<Self>) {
-        if self.closed.swap(true, Ordering::Relaxed) {
+        if self.closed.send_replace(true) {
             return;
         }
         if let Some(listening) = lock(&self.listening).take() {

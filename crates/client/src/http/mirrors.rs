@@ -3,9 +3,10 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use attache_protocol::frame::Params;
 use attache_protocol::{
-    CallTool, Json, Line, Message, Method as _, MirroredParams, Outcome, Payload, ToolPage,
-    header_text, meta, mirrored_name, parse_line,
+    CallTool, Line, Message, Method as _, MirroredParams, Outcome, Payload, ToolPage, header_text,
+    meta, mirrored_name, parse_line,
 };
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue};
@@ -46,7 +47,7 @@ impl ToolHeaders {
     }
 
     /// The headers of a request (C-SHM-04 to C-SHM-07, C-SHM-13).
-    pub(crate) fn headers(&self, version: &str, method: &str, params: &Json) -> HeaderMap {
+    pub(crate) fn headers(&self, version: &str, method: &str, params: &Params) -> HeaderMap {
         let mut headers = plain_headers(version, method);
         let Some(name) = mirrored_name(method, params) else {
             return headers;
@@ -116,7 +117,7 @@ mod tests {
         params: serde_json::Value,
         expected: &[(&str, &str)],
     ) {
-        let headers = known.headers("2026-07-28", method, &params.into());
+        let headers = known.headers("2026-07-28", method, &Params::write(&params).unwrap());
         let found: Vec<_> = headers
             .iter()
             .map(|(name, value)| (name.as_str(), value.to_str().unwrap()))

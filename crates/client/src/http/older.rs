@@ -196,7 +196,7 @@ impl Carrier for OlderCarrier {
         Carriage::new(departed, task.abort_handle())
     }
 
-    fn carry_aside(&self, line: Vec<u8>) {
+    fn carry_aside(&self, line: &[u8]) {
         let Ok(permit) = self.0.posts.clone().try_acquire_owned() else {
             if let Some(link) = self.0.link.get().and_then(Weak::upgrade) {
                 link.violation(format!(
@@ -205,7 +205,7 @@ impl Carrier for OlderCarrier {
             }
             return;
         };
-        let shared = self.0.clone();
+        let (shared, line) = (self.0.clone(), line.to_vec());
         self.0.runtime.spawn(async move {
             // Nobody waits for it, so nobody is told.
             let _ = shared.post(line, &AtomicBool::new(false)).await;

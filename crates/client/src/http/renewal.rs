@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use attache_protocol::frame::MetaFields;
+use attache_protocol::frame::{MetaFields, Params};
 use attache_protocol::{
-    Initialize, InitializeResult, Initialized, Json, Method as _, NoParams, Payload, shortened,
+    Initialize, InitializeResult, Initialized, Method as _, NoParams, Payload, shortened,
 };
 
 use super::session::Session;
 use super::streamable::{Shared, lock};
-use crate::connection::{Failure, Link, ProgressWish, TimeLeft};
+use crate::connection::{Failure, Link, Patience, ProgressWish, TimeLeft};
 use crate::error::CloseReason;
 use crate::settings::InitializedNotice;
 
@@ -33,7 +33,8 @@ impl Shared {
     }
 
     async fn begin_again(self: &Arc<Self>, link: &Arc<Link>) -> Result<Arc<Session>, Failure> {
-        let introduction = lock(&self.introduction).clone().unwrap_or_default();
+        let introduction = lock(&self.introduction).clone();
+        let introduction = introduction.ok_or(Failure::NotSent(CloseReason::SessionLost))?;
         let payload = self.ask(link, Initialize::NAME, &introduction).await?;
         let result: InitializeResult = payload
             .decode()
@@ -60,11 +61,16 @@ impl Shared {
     }
 
     /// One request of the transport itself.
-    async fn ask(&self, link: &Arc<Link>, method: &str, params: &Json) -> Result<Payload, Failure> {
+    async fn ask(
+        &self,
+        link: &Arc<Link>,
+        method: &str,
+        params: &Params,
+    ) -> Result<Payload, Failure> {
         let no_meta = MetaFields::default();
-        let mut exchange = link.begin(method, params, &no_meta, ProgressWish::None)?;
-        let patience = self.timeouts.request;
-        let mut time = TimeLeft::new(link, patience, patience, None);
-        exchange.finish(&mut time, drop).await
+        let whole = self.timeouts.request;
+        let patience = Patience::While(TimeLeft::new(link, whole, whole, None));
+        let mut exchange = link.begin(method, params, &no_meta, ProgressWish::None, patience)?;
+        exchange.answered().await
     }
 }

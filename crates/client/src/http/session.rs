@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use attache_protocol::{Json, Method as _, Revision, SetLevel, Subscribe, Unsubscribe};
+use attache_protocol::frame::Params;
+use attache_protocol::{Method as _, Revision, SetLevel, Subscribe, Unsubscribe};
 use http::{HeaderMap, HeaderName, HeaderValue};
 use tokio::sync::{OnceCell, watch};
 
@@ -96,7 +97,7 @@ impl Session {
 
 /// What the server of a session was told, to be told again after the session was lost.
 #[derive(Debug, Default)]
-pub(crate) struct Told(Mutex<BTreeMap<String, (&'static str, Json)>>);
+pub(crate) struct Told(Mutex<BTreeMap<String, (&'static str, Params)>>);
 
 impl Told {
     /// Whether requests of this method hold until they are taken back.
@@ -105,14 +106,17 @@ impl Told {
     }
 
     /// Notes a request that the server has agreed to.
-    pub(crate) fn note(&self, method: &str, params: &Json) {
+    pub(crate) fn note(&self, method: &str, params: &Params) {
         let mut told = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         match method {
             SetLevel::NAME => {
                 told.insert(SetLevel::NAME.to_owned(), (SetLevel::NAME, params.clone()));
             }
             Subscribe::NAME => {
-                told.insert(params.to_string(), (Subscribe::NAME, params.clone()));
+                told.insert(
+                    params.as_str().to_owned(),
+                    (Subscribe::NAME, params.clone()),
+                );
             }
             Unsubscribe::NAME => {
                 told.remove(params.as_str());
@@ -122,7 +126,7 @@ impl Told {
     }
 
     /// Everything to be said again.
-    pub(crate) fn all(&self) -> Vec<(&'static str, Json)> {
+    pub(crate) fn all(&self) -> Vec<(&'static str, Params)> {
         let told = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         told.values().cloned().collect()
     }
@@ -134,17 +138,21 @@ mod tests {
 
     use super::*;
 
+    fn params(value: serde_json::Value) -> Params {
+        Params::write(&value).unwrap()
+    }
+
     #[test]
     fn only_what_still_holds_is_said_again() {
         let told = Told::default();
-        let uri = |uri: &str| Json::from(json!({ "uri": uri }));
+        let uri = |uri: &str| params(json!({ "uri": uri }));
         told.note("resources/subscribe", &uri("a"));
         told.note("resources/subscribe", &uri("b"));
         told.note("resources/unsubscribe", &uri("a"));
-        told.note("logging/setLevel", &json!({"level": "info"}).into());
-        told.note("logging/setLevel", &json!({"level": "error"}).into());
-        told.note("tools/call", &json!({"name": "pay"}).into());
-        let level = json!({"level": "error"}).into();
+        told.note("logging/setLevel", &params(json!({"level": "info"})));
+        told.note("logging/setLevel", &params(json!({"level": "error"})));
+        told.note("tools/call", &params(json!({"name": "pay"})));
+        let level = params(json!({"level": "error"}));
         assert_eq!(
             told.all(),
             [

@@ -8,15 +8,15 @@ use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
+use attache_protocol::frame::Params;
 use attache_protocol::{
-    Complete, Discover, Era, GetPrompt, Initialize, Json, ListTools, Method as _, ReadResource,
-    Revision,
+    Complete, Discover, Era, GetPrompt, Initialize, ListTools, Method as _, ReadResource, Revision,
 };
 use bytes::Bytes;
 use http::HeaderMap;
 use reqwest::Response;
 use tokio::runtime::Handle;
-use tokio::sync::{Notify, Semaphore};
+use tokio::sync::{Notify, Semaphore, watch};
 use tokio::task::AbortHandle;
 
 use super::content::{BodyError, Content, Refusal, refusal, stated_type, whole};
@@ -48,12 +48,12 @@ pub(super) struct Shared {
     pub(super) told: Told,
     tools: ToolHeaders,
     /// What was said at the first handshake, to be said again when the session is lost.
-    pub(super) introduction: Mutex<Option<Json>>,
+    pub(super) introduction: Mutex<Option<Params>>,
     pub(super) listening: Mutex<Option<AbortHandle>>,
     on_their_way: AtomicUsize,
     room: Notify,
     pub(super) asides: Arc<Semaphore>,
-    pub(super) closed: AtomicBool,
+    pub(super) closed: watch::Sender<bool>,
     /// What the server answered before a revision was settled, in words.
     answers: Mutex<Vec<String>>,
 }
@@ -66,7 +66,7 @@ pub(super) struct Post {
     modern: Option<HeaderMap>,
     body: Bytes,
     /// What to remember if the server agrees.
-    params: Option<Json>,
+    params: Option<Params>,
     departed: Arc<AtomicBool>,
 }
 
@@ -87,7 +87,7 @@ impl Streamable {
             on_their_way: AtomicUsize::new(0),
             room: Notify::new(),
             asides: Arc::new(Semaphore::new(MOST_ASIDES as usize)),
-            closed: AtomicBool::new(false),
+            closed: watch::Sender::new(false),
             answers: Mutex::default(),
         })))
     }
@@ -110,7 +110,7 @@ impl Carrier for Streamable {
         Carriage::new(departed, task)
     }
 
-    fn carry_aside(&self, line: Vec<u8>) {
+    fn carry_aside(&self, line: &[u8]) {
         self.0.aside(line);
     }
 
@@ -139,6 +139,10 @@ impl Carrier for Streamable {
             // The semaphore is never closed.
             let _ = self.0.asides.acquire_many(MOST_ASIDES).await;
         })
+    }
+
+    fn pause(&self, failures: u32) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
+        Box::pin(self.0.pause(None, failures))
     }
 
     fn answers(&self) -> Vec<String> {
@@ -303,7 +307,12 @@ impl Shared {
             };
         }
         if post.method == Initialize::NAME {
-            *lock(&self.session) = Some(Session::opened(response.headers()));
+            let opened = Session::opened(response.headers());
+            let former = lock(&self.session).replace(opened.clone());
+            if former.is_none() {
+                // The first session gets the benefit of the doubt.
+                opened.prove();
+            }
         }
         match Content::of(&response) {
             Content::Json => {

@@ -1,0 +1,201 @@
+//! The listening stream: kept up, at a bounded pace, without holding anything else up.
+
+use std::time::{Duration, Instant};
+
+use attache_client::protocol::SubscriptionFilter;
+use attache_client::{Change, Event};
+use attache_testkit::http::{Answer, HttpScript, On};
+use serde_json::json;
+
+use crate::{AT_ONCE, connected, echo, legacy};
+
+fn changed() -> serde_json::Value {
+    json!({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"})
+}
+
+#[tokio::test]
+async fn fault_60_a_listening_stream_that_hangs_holds_nothing_up() {
+    let begun = Instant::now();
+    let (web, client) = connected(legacy().on(On::verb("GET"), Answer::stalled())).await;
+    echo(&client).await.unwrap();
+    web.wait_until(|web| !web.requests_by("GET").is_empty())
+        .await;
+    echo(&client).await.unwrap();
+    client.close().await;
+    assert!(begun.elapsed() < AT_ONCE, "{:?}", begun.elapsed());
+}
+
+#[tokio::test]
+async fn what_the_server_says_unasked_is_heard() {
+    let stream = Answer::events().message(&changed()).hold();
+    let (_web, client) = connected(legacy().on(On::verb("GET"), stream)).await;
+    let mut events = client.events();
+    let event = tokio::time::timeout(AT_ONCE, events.next()).await;
+    // It may have come before this reader did; then the list counts as changed all the same.
+    if let Ok(Some(event)) = event {
+        assert!(matches!(&*event, Event::ToolsChanged { .. }), "{event:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_server_without_a_listening_stream_is_asked_once() {
+    let (web, client) = connected(legacy()).await;
+    for _ in 0..5 {
+        echo(&client).await.unwrap();
+    }
+    web.wait_until(|web| !web.requests_by("GET").is_empty())
+        .await;
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    assert_eq!(
+        web.requests_by("GET").len(),
+        1,
+        "405 is an answer (S-SHL-17)"
+    );
+}
+
+#[tokio::test]
+async fn fault_58_streams_that_close_at_once_are_reopened_ever_more_slowly() {
+    for answer in [
+        Answer::events(),
+        Answer::events().raw("retry: 0\n\n"),
+        Answer::events().raw("id: 1\nretry: 0\ndata:\n\n"),
+        Answer::close(),
+        Answer::reset(),
+        Answer::status(503),
+    ] {
+        let described = format!("{answer:?}");
+        let (web, client) = connected(legacy().on(On::verb("GET"), answer)).await;
+        // The condition is "no more than so many in that time", so the time has to pass.
+        tokio::time::sleep(Duration::from_millis(1600)).await;
+        let times: Vec<_> = web.requests_by("GET").iter().map(|it| it.at).collect();
+        assert!(
+            (2..=6).contains(&times.len()),
+            "{described}: {}",
+            times.len()
+        );
+        for pair in times.windows(2) {
+            let pause = pair[1] - pair[0];
+            assert!(pause >= Duration::from_millis(95), "{described}: {pause:?}");
+        }
+        echo(&client).await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn promise_9_a_listener_that_closes_at_once_sees_few_connections() {
+    let web = HttpScript::nothing()
+        .on(On::any(), Answer::close())
+        .start()
+        .await
+        .unwrap();
+    for _ in 0..3 {
+        crate::server(web.url()).connect().await.unwrap_err();
+    }
+    assert!(web.connections() <= 10, "{}", web.connections());
+}
+
+#[tokio::test]
+async fn fault_59_a_cut_listening_stream_is_reopened_and_the_gap_reported() {
+    let cut = Answer::events()
+        .comment("hello")
+        .pause(Duration::from_millis(100));
+    let script = legacy()
+        .on(On::verb("GET"), Answer::events().hold())
+        .on(On::verb("GET").nth(1), cut);
+    let (web, client) = connected(script).await;
+    let mut events = client.events();
+    let gap = tokio::time::timeout(AT_ONCE, async {
+        while let Some(event) = events.next().await {
+            if matches!(&*event, Event::Gap) {
+                return;
+            }
+        }
+        panic!("no gap was reported");
+    });
+    gap.await.unwrap();
+    assert_eq!(web.requests_by("GET").len(), 2);
+}
+
+#[tokio::test]
+async fn a_stream_with_ids_goes_on_where_it_was_cut() {
+    let script = legacy().on(On::verb("GET"), Answer::events().hold()).on(
+        On::verb("GET").nth(1),
+        Answer::events().raw("id: 41\ndata:\n\n"),
+    );
+    let (web, _client) = connected(script).await;
+    web.wait_until(|web| web.requests_by("GET").len() == 2)
+        .await;
+    assert_eq!(
+        web.requests_by("GET")[1].header("last-event-id"),
+        Some("41")
+    );
+}
+
+fn acknowledged() -> serde_json::Value {
+    json!({"jsonrpc": "2.0", "method": "notifications/subscriptions/acknowledged", "params": {
+        "notifications": {"toolsListChanged": true},
+        "_meta": {"io.modelcontextprotocol/subscriptionId": "$id"},
+    }})
+}
+
+#[tokio::test]
+async fn fault_59_a_cut_subscription_is_opened_again_and_the_gap_reported() {
+    let listen = || On::rpc("subscriptions/listen");
+    let change = json!({"jsonrpc": "2.0", "method": "notifications/tools/list_changed", "params": {
+        "_meta": {"io.modelcontextprotocol/subscriptionId": "$id"},
+    }});
+    let script = HttpScript::modern()
+        .on(
+            listen(),
+            Answer::events()
+                .message(&acknowledged())
+                .message(&change)
+                .hold(),
+        )
+        .on(listen().nth(1), Answer::events().message(&acknowledged()))
+        .on(listen().nth(2), Answer::status(503))
+        .on(listen().nth(3), Answer::close());
+    let (web, client) = connected(script).await;
+    let wanted = SubscriptionFilter {
+        tools_list_changed: true,
+        ..SubscriptionFilter::default()
+    };
+    let mut watch = client.watch_all(wanted).await.unwrap();
+    assert_eq!(watch.next().await, Some(Change::Missed));
+    assert_eq!(watch.next().await, Some(Change::Tools));
+    let listens = web.requests_of("subscriptions/listen");
+    assert_eq!(listens.len(), 4);
+    let ids: Vec<_> = listens
+        .iter()
+        .map(|it| it.message()["id"].clone())
+        .collect();
+    assert!(ids.windows(2).all(|pair| pair[0] != pair[1]), "C-SHM-29");
+}
+
+#[tokio::test]
+async fn fault_59_a_followed_list_is_fetched_again_after_a_gap() {
+    use attache_client::protocol::ListTools;
+    let listen = || On::rpc("subscriptions/listen");
+    let script = HttpScript::modern()
+        .on(listen(), Answer::events().message(&acknowledged()).hold())
+        .on(listen().nth(1), Answer::events().message(&acknowledged()));
+    let (_web, client) = connected(script).await;
+    let mut follow = client.follow::<ListTools>().await.unwrap();
+    let fetched = tokio::time::timeout(AT_ONCE, follow.next()).await.unwrap();
+    assert_eq!(fetched.unwrap().unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn a_subscription_that_the_server_ends_stays_ended() {
+    let end = json!({"jsonrpc": "2.0", "id": "$id", "result": {"resultType": "complete"}});
+    let stream = Answer::events().message(&acknowledged()).message(&end);
+    let script = HttpScript::modern().on(On::rpc("subscriptions/listen"), stream);
+    let (web, client) = connected(script).await;
+    let wanted = SubscriptionFilter {
+        tools_list_changed: true,
+        ..SubscriptionFilter::default()
+    };
+    let mut watch = client.watch_all(wanted).await.unwrap();
+    assert_eq!(watch.next().await, None, "S-SUBM-07");
+    assert_eq!(web.count_of("subscriptions/listen"), 1);
+}
