@@ -3,6 +3,38 @@
 //! This module owns everything between "the server answered 401" and "the next request carries a
 //! token": challenges, discovery, client registration, grants, token storage. It knows nothing of
 //! JSON-RPC, and the transport knows nothing of OAuth: both meet at [`Authorizer`].
+//!
+//! [`OAuth`] is the authorizer of the product. A face supplies who shows the login page and hears
+//! how it goes; the library itself never prints.
+//!
+//! ```no_run
+//! use std::sync::Arc;
+//!
+//! use attache_client::Server;
+//! use attache_client::authorization::{
+//!     ClientIdentity, FileStore, HttpFetch, LoginEvent, OAuth, SystemBrowser,
+//! };
+//!
+//! # async fn run() -> Result<(), Box<dyn std::error::Error>> {
+//! let address = "https://mcp.example.com/mcp";
+//! let url = address.parse()?;
+//! let fetch = Arc::new(HttpFetch::new(&url));
+//! let store = Arc::new(FileStore::new("/home/me/.local/state/my-program/credentials"));
+//! let oauth = OAuth::new(url, ClientIdentity::new("My program"), fetch, store)
+//!     .user_agent(Arc::new(SystemBrowser))
+//!     .on_event(|event| {
+//!         if let LoginEvent::NotOpened { url, .. } = event {
+//!             println!("Open this page to log in: {url}");
+//!         }
+//!     });
+//! let client = Server::http(address).authorizer(Arc::new(oauth)).connect().await?;
+//! # drop(client);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Without a connection, [`OAuth::status`], [`OAuth::login`] and [`OAuth::logout`] serve commands
+//! about credentials.
 
 mod account;
 mod acquire;
