@@ -7,6 +7,7 @@
 
 mod every_server;
 mod everything;
+mod over_http;
 
 use std::path::PathBuf;
 use std::time::Duration;
