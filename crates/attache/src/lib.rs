@@ -52,6 +52,7 @@
 //! | [`Error::Cancelled`] | you cancelled it; the server was told to stop | |
 //! | [`Error::NotSent`] | the connection was lost before it was written | yes |
 //! | [`Error::OutcomeUnknown`] | written, then the connection was lost | only if harmless |
+//! | [`Error::Http`] | the server refused at the level of HTTP | as [`HttpError`] says |
 //! | [`Error::Protocol`] | the answer breaks the protocol | no |
 //!
 //! A tool that ran and failed is a result with `is_error`, not an error;
