@@ -4,16 +4,26 @@
 //! of many servers. It knows nothing of how anything is drawn; it neither prints nor exits, and it
 //! reads the user's environment and files only where its caller points.
 
-pub mod config;
-
 pub mod cache;
 pub mod catalog;
-mod error;
+pub mod config;
 pub mod events;
+pub mod log_files;
+pub mod manifest;
+pub mod names;
+pub mod policy;
 pub mod questions;
 pub mod retry;
 pub mod snapshot;
 pub mod supervisor;
 
+mod digest;
+mod disk;
+mod error;
+mod host;
+mod nearest;
+mod state_file;
+
 pub use attache_client as client;
 pub use error::{Cause, Error, Failure, Refuser};
+pub use nearest::nearest;

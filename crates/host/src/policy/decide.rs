@@ -1,0 +1,253 @@
+//! The decision about a call, as a pure function of rules and names.
+
+use std::fmt;
+
+use attache_client::protocol::Tool;
+
+use crate::config::{Decision, Pattern, PolicyRules, ReadOnlyHint};
+use crate::names::ToolName;
+
+/// Who wants a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Asker {
+    /// A person typed it, with these arguments. That is its own consent.
+    Person,
+    /// A model or a program wants it on a person's behalf.
+    Program,
+}
+
+/// What a tool claims about itself. Hints, never authority (S19, C-TOOL-14).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Hints {
+    /// It claims to change nothing.
+    pub read_only: bool,
+    /// It says that it may destroy something.
+    pub destructive: bool,
+}
+
+impl Hints {
+    /// The claims of a tool.
+    pub fn of(tool: &Tool) -> Self {
+        let claims = |read: fn(&attache_client::protocol::ToolAnnotations) -> Option<bool>| {
+            tool.annotations.as_ref().and_then(read).unwrap_or(false)
+        };
+        Self {
+            read_only: claims(|annotations| annotations.read_only),
+            destructive: claims(|annotations| annotations.destructive),
+        }
+    }
+}
+
+/// A decision with its reason.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Verdict {
+    /// The decision.
+    pub decision: Decision,
+    /// Why.
+    pub reason: Reason,
+}
+
+/// Why a decision was made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// A pattern names the tool.
+    Pattern {
+        /// The pattern.
+        pattern: Pattern,
+        /// Whose pattern it is.
+        of: Breadth,
+    },
+    /// It claims to be read-only, and the configuration believes that.
+    ReadOnly,
+    /// A configured `default`.
+    Default(Breadth),
+    /// Nothing is configured.
+    Unconfigured,
+    /// A person typed the call.
+    Typed,
+    /// The user answered so before.
+    Answered(super::Remember),
+    /// The user was asked just now.
+    Asked,
+}
+
+/// What a rule holds for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Breadth {
+    /// One server.
+    Server,
+    /// All servers.
+    Everywhere,
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let owner = |breadth: &Breadth| match breadth {
+            Breadth::Server => "the server's policy",
+            Breadth::Everywhere => "the policy for all servers",
+        };
+        match self {
+            Self::Pattern { pattern, of } => {
+                write!(formatter, "{} names it by \"{pattern}\"", owner(of))
+            }
+            Self::ReadOnly => formatter.write_str("it claims to be read-only"),
+            Self::Default(of) => write!(formatter, "the default of {}", owner(of)),
+            Self::Unconfigured => formatter.write_str("no policy names it"),
+            Self::Typed => formatter.write_str("a person typed the call"),
+            Self::Answered(remember) => write!(formatter, "it was answered {remember}"),
+            Self::Asked => formatter.write_str("the user was asked"),
+        }
+    }
+}
+
+/// Decides by configuration alone: steps 1 to 5 of the [order](super).
+pub fn decide(
+    everywhere: &PolicyRules,
+    server: &PolicyRules,
+    name: &ToolName,
+    hints: Hints,
+) -> Verdict {
+    let qualified = name.to_string();
+    let of_server = |patterns: &[Pattern]| find(patterns, &name.tool, Breadth::Server);
+    let of_all = |patterns: &[Pattern]| find(patterns, &qualified, Breadth::Everywhere);
+    let by_pattern = [
+        (Decision::Deny, of_server(&server.deny)),
+        (Decision::Deny, of_all(&everywhere.deny)),
+        (Decision::Ask, of_server(&server.ask)),
+        (Decision::Allow, of_server(&server.allow)),
+        (Decision::Ask, of_all(&everywhere.ask)),
+        (Decision::Allow, of_all(&everywhere.allow)),
+    ];
+    for (decision, found) in by_pattern {
+        if let Some(reason) = found {
+            return Verdict { decision, reason };
+        }
+    }
+    let belief = server.read_only.or(everywhere.read_only);
+    if hints.read_only && !hints.destructive && belief == Some(ReadOnlyHint::Believe) {
+        return Verdict {
+            decision: Decision::Allow,
+            reason: Reason::ReadOnly,
+        };
+    }
+    let (decision, reason) = match (server.otherwise, everywhere.otherwise) {
+        (Some(decision), _) => (decision, Reason::Default(Breadth::Server)),
+        (None, Some(decision)) => (decision, Reason::Default(Breadth::Everywhere)),
+        (None, None) => (Decision::Ask, Reason::Unconfigured),
+    };
+    Verdict { decision, reason }
+}
+
+fn find(patterns: &[Pattern], name: &str, of: Breadth) -> Option<Reason> {
+    let pattern = patterns.iter().find(|pattern| pattern.matches(name))?;
+    Some(Reason::Pattern {
+        pattern: pattern.clone(),
+        of,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::ServerName;
+
+    const CLAIMS_READ_ONLY: Hints = Hints {
+        read_only: true,
+        destructive: false,
+    };
+
+    fn rules(deny: &[&str], ask: &[&str], allow: &[&str]) -> PolicyRules {
+        let patterns = |texts: &[&str]| texts.iter().map(|text| Pattern::new(*text)).collect();
+        PolicyRules {
+            deny: patterns(deny),
+            ask: patterns(ask),
+            allow: patterns(allow),
+            ..PolicyRules::default()
+        }
+    }
+
+    fn check(everywhere: &PolicyRules, server: &PolicyRules, hints: Hints, expected: Decision) {
+        let name = ToolName::new(ServerName::new("notes").unwrap(), "get_note");
+        let verdict = decide(everywhere, server, &name, hints);
+        assert_eq!(verdict.decision, expected, "{verdict:?}");
+    }
+
+    #[test]
+    fn unconfigured_tools_ask_whatever_they_claim() {
+        let none = PolicyRules::default();
+        check(&none, &none, Hints::default(), Decision::Ask);
+        check(&none, &none, CLAIMS_READ_ONLY, Decision::Ask);
+    }
+
+    #[test]
+    fn deny_wins_then_the_nearer_rule_then_ask() {
+        let none = PolicyRules::default();
+        let allow = rules(&[], &[], &["*"]);
+        let ask = rules(&[], &["*"], &[]);
+        let deny = rules(&["get_*"], &[], &[]);
+        let deny_everywhere = rules(&["notes/get_*"], &[], &[]);
+        let both = rules(&[], &["get_note"], &["*"]);
+        for (everywhere, server, expected) in [
+            (&none, &allow, Decision::Allow),
+            (&allow, &none, Decision::Allow),
+            (&ask, &allow, Decision::Allow),
+            (&allow, &ask, Decision::Ask),
+            (&none, &both, Decision::Ask),
+            (&both, &none, Decision::Allow),
+            (&allow, &deny, Decision::Deny),
+            (&deny_everywhere, &allow, Decision::Deny),
+            (&deny, &allow, Decision::Allow),
+        ] {
+            check(everywhere, server, Hints::default(), expected);
+        }
+    }
+
+    #[test]
+    fn a_read_only_claim_counts_only_where_the_user_says_so() {
+        let none = PolicyRules::default();
+        let believe = PolicyRules {
+            read_only: Some(ReadOnlyHint::Believe),
+            ..PolicyRules::default()
+        };
+        let ignore = PolicyRules {
+            read_only: Some(ReadOnlyHint::Ignore),
+            ..PolicyRules::default()
+        };
+        check(&believe, &none, CLAIMS_READ_ONLY, Decision::Allow);
+        check(&none, &believe, CLAIMS_READ_ONLY, Decision::Allow);
+        check(&believe, &ignore, CLAIMS_READ_ONLY, Decision::Ask);
+        check(&believe, &none, Hints::default(), Decision::Ask);
+        let contradiction = Hints {
+            destructive: true,
+            ..CLAIMS_READ_ONLY
+        };
+        check(&believe, &none, contradiction, Decision::Ask);
+        let named = PolicyRules {
+            ask: vec!["get_*".into()],
+            ..believe.clone()
+        };
+        check(&none, &named, CLAIMS_READ_ONLY, Decision::Ask);
+        let denied = PolicyRules {
+            otherwise: Some(Decision::Deny),
+            ..believe
+        };
+        check(&none, &denied, CLAIMS_READ_ONLY, Decision::Allow);
+        check(&none, &denied, Hints::default(), Decision::Deny);
+    }
+
+    #[test]
+    fn the_servers_default_goes_before_the_general_one() {
+        let of = |decision| PolicyRules {
+            otherwise: Some(decision),
+            ..PolicyRules::default()
+        };
+        let none = PolicyRules::default();
+        check(&of(Decision::Deny), &none, Hints::default(), Decision::Deny);
+        check(
+            &of(Decision::Deny),
+            &of(Decision::Allow),
+            Hints::default(),
+            Decision::Allow,
+        );
+    }
+}

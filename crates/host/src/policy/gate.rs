@@ -1,0 +1,299 @@
+//! The gate every call passes: pins, rules, remembered answers, and the question to the user.
+
+use std::fmt;
+use std::io;
+use std::sync::Arc;
+
+use attache_client::protocol::Tool;
+
+use super::{
+    Answer, Answers, Asker, Consent, Drift, Hints, PinState, Pins, Question, Reason, Remember,
+    Verdict, decide,
+};
+use crate::config::{Decision, PolicyRules};
+use crate::names::ToolName;
+
+/// Decides about calls, asking the user where that is needed.
+///
+/// Remembering writes small files and blocks for as long as the disk does; it happens only after a
+/// person has answered, so never on the way of an ordinary call.
+#[derive(Clone)]
+pub struct Gate {
+    rules: PolicyRules,
+    answers: Arc<Answers>,
+    pins: Arc<Pins>,
+    consent: Arc<dyn Consent>,
+}
+
+/// A call may be made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Permit {
+    /// Why.
+    pub reason: Reason,
+    /// The answer or the pin could not be stored for later: why not.
+    pub not_stored: Option<String>,
+}
+
+/// A call may not be made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Refused {
+    /// By a rule or an answer.
+    Policy {
+        /// The tool.
+        name: ToolName,
+        /// Why.
+        reason: Reason,
+    },
+    /// The tool is not the one that was approved (S4).
+    Drifted(Drift),
+}
+
+impl Gate {
+    /// A gate with the rules for all servers. `answers` and `pins` may be shared.
+    pub fn new(
+        rules: PolicyRules,
+        answers: Arc<Answers>,
+        pins: Arc<Pins>,
+        consent: Arc<dyn Consent>,
+    ) -> Self {
+        Self {
+            rules,
+            answers,
+            pins,
+            consent,
+        }
+    }
+
+    /// Decides about a call of `tool`. `arguments` is JSON text, shown in the question.
+    ///
+    /// The first call that is approved pins the definition of the tool; from then on a different
+    /// definition is refused until the difference was accepted, whoever asks.
+    pub async fn pass(
+        &self,
+        server_rules: &PolicyRules,
+        name: &ToolName,
+        tool: &Tool,
+        arguments: &str,
+        asker: Asker,
+    ) -> Result<Permit, Refused> {
+        let verdict = self.verdict(server_rules, name, tool, asker);
+        let refused = |reason| Refused::Policy {
+            name: name.clone(),
+            reason,
+        };
+        if verdict.decision == Decision::Deny {
+            return Err(refused(verdict.reason));
+        }
+        let pinned = self.pins.state(name, tool);
+        if let PinState::Drifted(drift) = pinned {
+            return Err(Refused::Drifted(drift));
+        }
+        let mut permit = Permit {
+            reason: verdict.reason,
+            not_stored: None,
+        };
+        if verdict.decision == Decision::Ask {
+            let question = Question {
+                name: name.clone(),
+                title: tool.title.clone(),
+                description: tool.description.clone(),
+                arguments: arguments.to_owned(),
+                reason: permit.reason,
+            };
+            let answer = self.consent.ask(question).await;
+            permit.not_stored = failure(self.answers.remember(name, answer));
+            permit.reason = Reason::Asked;
+            if matches!(answer, Answer::Deny(_)) {
+                return Err(refused(Reason::Asked));
+            }
+        }
+        if pinned == PinState::New {
+            let stored = failure(self.pins.accept([(name, tool)]));
+            permit.not_stored = permit.not_stored.or(stored);
+        }
+        Ok(permit)
+    }
+
+    /// The decision without asking anybody: *ask* means that there would be a question.
+    pub fn verdict(
+        &self,
+        server_rules: &PolicyRules,
+        name: &ToolName,
+        tool: &Tool,
+        asker: Asker,
+    ) -> Verdict {
+        let configured = decide(&self.rules, server_rules, name, Hints::of(tool));
+        if configured.decision != Decision::Ask {
+            return configured;
+        }
+        let (decision, reason) = match (self.answers.recall(name), asker) {
+            (Some(Answer::Deny(remember)), Asker::Program) => {
+                (Decision::Deny, Reason::Answered(remember))
+            }
+            // A person who types the call has changed their mind for this once.
+            (_, Asker::Person) => (Decision::Allow, Reason::Typed),
+            (Some(Answer::Allow(remember)), Asker::Program) => {
+                (Decision::Allow, Reason::Answered(remember))
+            }
+            (None, Asker::Program) => return configured,
+        };
+        Verdict { decision, reason }
+    }
+}
+
+fn failure(stored: io::Result<()>) -> Option<String> {
+    stored.err().map(|error| error.to_string())
+}
+
+impl fmt::Display for Refused {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Policy {
+                name,
+                reason: Reason::Asked,
+            } => write!(formatter, "{name} was refused"),
+            Self::Policy {
+                name,
+                reason: Reason::Answered(remember @ (Remember::Session | Remember::Always)),
+            } => write!(formatter, "{name} was refused earlier, {remember}"),
+            Self::Policy { name, reason } => {
+                write!(formatter, "{name} may not be called: {reason}")
+            }
+            Self::Drifted(drift) => write!(
+                formatter,
+                "{} is no longer what was approved; see `attache trust {}` and accept the \
+                 difference if it is right",
+                drift.name, drift.name.server
+            ),
+        }
+    }
+}
+
+impl std::error::Error for Refused {}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use super::*;
+    use crate::config::ServerName;
+    use crate::policy::{Asking, NobodyToAsk};
+    use attache_client::protocol::Json;
+
+    /// Gives one answer always, and keeps the questions.
+    struct Script(Answer, Mutex<Vec<Question>>);
+
+    impl Consent for Script {
+        fn ask(&self, question: Question) -> Asking<'_> {
+            self.1.lock().unwrap().push(question);
+            Box::pin(std::future::ready(self.0))
+        }
+    }
+
+    fn name() -> ToolName {
+        ToolName::new(ServerName::new("notes").unwrap(), "delete")
+    }
+
+    fn tool(description: &str) -> Tool {
+        let mut tool = Tool::new("delete", Json::parse(r#"{"type":"object"}"#).unwrap());
+        tool.description = Some(description.to_owned());
+        tool
+    }
+
+    fn gate(rules: PolicyRules, answer: Answer) -> (Gate, Arc<Script>) {
+        let script = Arc::new(Script(answer, Mutex::default()));
+        let gate = Gate::new(
+            rules,
+            Arc::new(Answers::in_memory()),
+            Arc::new(Pins::in_memory()),
+            script.clone(),
+        );
+        (gate, script)
+    }
+
+    async fn pass(gate: &Gate, tool: &Tool, asker: Asker) -> Result<Permit, Refused> {
+        let rules = PolicyRules::default();
+        gate.pass(&rules, &name(), tool, r#"{"id":7}"#, asker).await
+    }
+
+    #[tokio::test]
+    async fn a_program_is_asked_for_and_the_question_shows_the_arguments() {
+        let (gate, script) = gate(PolicyRules::default(), Answer::Allow(Remember::Session));
+        for _ in 0..2 {
+            pass(&gate, &tool("Deletes."), Asker::Program)
+                .await
+                .unwrap();
+        }
+        let questions = script.1.lock().unwrap();
+        assert_eq!(questions.len(), 1, "the session's answer is remembered");
+        assert_eq!(questions[0].arguments, r#"{"id":7}"#);
+        assert_eq!(questions[0].name, name());
+        assert_eq!(questions[0].description.as_deref(), Some("Deletes."));
+    }
+
+    #[tokio::test]
+    async fn once_means_once_and_a_refusal_is_remembered_for_programs() {
+        let (asking, script) = gate(PolicyRules::default(), Answer::Allow(Remember::Once));
+        for _ in 0..2 {
+            pass(&asking, &tool(""), Asker::Program).await.unwrap();
+        }
+        assert_eq!(script.1.lock().unwrap().len(), 2);
+
+        let (refusing, script) = gate(PolicyRules::default(), Answer::Deny(Remember::Session));
+        for _ in 0..2 {
+            pass(&refusing, &tool(""), Asker::Program)
+                .await
+                .unwrap_err();
+        }
+        assert_eq!(script.1.lock().unwrap().len(), 1);
+        pass(&refusing, &tool(""), Asker::Person).await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn a_typed_call_is_its_own_consent_but_not_above_a_denial() {
+        let typed = Gate::new(
+            PolicyRules::default(),
+            Arc::new(Answers::in_memory()),
+            Arc::new(Pins::in_memory()),
+            Arc::new(NobodyToAsk),
+        );
+        let permit = pass(&typed, &tool(""), Asker::Person).await.unwrap();
+        assert_eq!(permit.reason, Reason::Typed);
+        pass(&typed, &tool(""), Asker::Program).await.unwrap_err();
+
+        let rules = PolicyRules {
+            deny: vec!["*/delete".into()],
+            ..PolicyRules::default()
+        };
+        let (denying, script) = gate(rules, Answer::Allow(Remember::Always));
+        let refused = pass(&denying, &tool(""), Asker::Person).await.unwrap_err();
+        assert_eq!(
+            refused.to_string(),
+            "notes/delete may not be called: the policy for all servers names it by \"*/delete\""
+        );
+        assert!(script.1.lock().unwrap().is_empty());
+    }
+
+    #[tokio::test]
+    async fn a_tool_that_changed_after_its_approval_is_blocked_for_everybody() {
+        let rules = PolicyRules {
+            allow: vec!["*".into()],
+            ..PolicyRules::default()
+        };
+        let (gate, script) = gate(rules, Answer::Allow(Remember::Always));
+        pass(&gate, &tool("Deletes a note."), Asker::Program)
+            .await
+            .unwrap();
+        for asker in [Asker::Program, Asker::Person] {
+            let refused = pass(&gate, &tool("Deletes all."), asker).await.unwrap_err();
+            assert!(matches!(refused, Refused::Drifted(_)), "{refused}");
+        }
+        gate.pins
+            .accept([(&name(), &tool("Deletes all."))])
+            .unwrap();
+        pass(&gate, &tool("Deletes all."), Asker::Program)
+            .await
+            .unwrap();
+        assert!(script.1.lock().unwrap().is_empty());
+    }
+}

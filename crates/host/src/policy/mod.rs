@@ -1,0 +1,31 @@
+//! Which tools may be called, and who says so.
+//!
+//! Owns the decision about a call ([`decide`]), the question to the user ([`Consent`]), the answers
+//! that are remembered ([`Answers`]) and the pinned definitions of tools ([`Pins`]). It knows
+//! neither how a question is shown nor how a call is made.
+//!
+//! # The order of decisions
+//!
+//! 1. A `deny` pattern, of the server or of all servers: **deny**. Nothing below can lift it.
+//! 2. The server's own patterns, `ask` before `allow`.
+//! 3. The patterns for all servers, `ask` before `allow`.
+//! 4. The tool claims to be read-only, and the server's `read_only`, or else that of all servers,
+//!    is `allow`: **allow**. A claim is a hint and counts only where the user has said so (S19).
+//!    It is never believed if the tool also claims to be destructive.
+//! 5. The server's `default`, else that of all servers, else **ask**.
+//!
+//! Where the outcome is *ask*, a remembered answer for this tool stands in for the question: first
+//! one for this session, then one for always. If there is none, a call that a person typed is its
+//! own consent; everything else is asked. An *ask* that nobody can be asked is a refusal.
+
+mod answers;
+mod consent;
+mod decide;
+mod gate;
+mod pins;
+
+pub use answers::Answers;
+pub use consent::{Answer, Asking, Consent, NobodyToAsk, Question, Remember};
+pub use decide::{Asker, Breadth, Hints, Reason, Verdict, decide};
+pub use gate::{Gate, Permit, Refused};
+pub use pins::{Change, ChangeKind, Drift, PinState, Pins};
