@@ -46,6 +46,17 @@ pub enum Cached {
 }
 
 impl Cached {
+    /// How many entries it has, if it is a list.
+    pub fn length(&self) -> Option<usize> {
+        match self {
+            Self::Tools(entries) => Some(entries.len()),
+            Self::Resources(entries) => Some(entries.len()),
+            Self::Templates(entries) => Some(entries.len()),
+            Self::Prompts(entries) => Some(entries.len()),
+            Self::Contents(_) => None,
+        }
+    }
+
     /// Its size as JSON, which is close to what it costs to keep.
     fn bytes(&self) -> u64 {
         let mut counter = ByteCount(0);
@@ -130,6 +141,11 @@ impl Fetched {
     /// An answer and what its server says about it.
     pub fn new(value: Cached, lifetimes: Lifetimes) -> Self {
         Self { value, lifetimes }
+    }
+
+    /// The answer.
+    pub fn value(&self) -> &Cached {
+        &self.value
     }
 }
 

@@ -3,6 +3,7 @@
 //! Owns the sentences: what happened, to which server, and what to do about it.
 
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 use attache_client::{CloseReason, Error as ClientError};
@@ -47,14 +48,14 @@ pub enum Error {
         /// Which one.
         server: ServerName,
         /// The failure that parked it.
-        failure: Failure,
+        failure: Arc<Failure>,
     },
     /// The server could not be started, this time.
     Unreachable {
         /// Which one.
         server: ServerName,
         /// What happened.
-        failure: Failure,
+        failure: Arc<Failure>,
     },
     /// The server was not ready in time; its start goes on.
     StillStarting {

@@ -26,4 +26,8 @@ mod state_file;
 
 pub use attache_client as client;
 pub use error::{Cause, Error, Failure, Refuser};
+pub use host::{
+    Call, GetPrompt, Host, HostBuilder, Lifetime, List, Read, ReadAnswer, Watch, Watched,
+    log_folder, manifest_folder,
+};
 pub use nearest::nearest;

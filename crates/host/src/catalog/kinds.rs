@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use attache_client::protocol::{
-    Entries, ListPrompts, ListResources, ListTemplates, ListTools, Prompt, Resource,
+    Entries, ListPrompts, ListResources, ListTemplates, ListTools, Method, Prompt, Resource,
     ResourceTemplate, Tool,
 };
 use attache_client::{Client, Error as ClientError};
@@ -47,6 +47,8 @@ impl ListKind {
 pub trait Listable: Serialize + DeserializeOwned + Clone + Send + Sync + 'static {
     /// Which list it belongs to.
     const KIND: ListKind;
+    /// The method that lists it.
+    const METHOD: &'static str;
 
     /// The name its server knows it by.
     fn own_name(&self) -> &str;
@@ -66,6 +68,7 @@ macro_rules! listable {
         $(
             impl Listable for $entry {
                 const KIND: ListKind = ListKind::$kind;
+                const METHOD: &'static str = <$method as Method>::NAME;
 
                 fn own_name(&self) -> &str {
                     &self.$name
@@ -73,7 +76,7 @@ macro_rules! listable {
 
                 async fn fetch(client: &Client) -> Result<Fetched, ClientError> {
                     let mut lifetimes = Lifetimes::default();
-                    let note = |page: &<$method as attache_client::protocol::Method>::Result| {
+                    let note = |page: &<$method as Method>::Result| {
                         lifetimes.note(page.ttl_ms, page.cache_scope.as_deref());
                     };
                     let entries = client.$list$(::<$listed>)?(note).await?;

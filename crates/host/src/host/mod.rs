@@ -1,0 +1,396 @@
+//! Many servers as one: the value that faces and programs use.
+//!
+//! Owns which servers there are and how a wish finds its server. The way of a call is: name →
+//! policy and pins → a running server → the connection → outdated caches; every step is in the
+//! module that its name says.
+
+mod calling;
+mod listing;
+mod reading;
+mod shared;
+mod station;
+mod watching;
+mod witness;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, PoisonError, RwLock};
+
+use attache_client::Server;
+use tokio::task::JoinSet;
+
+pub use calling::Call;
+pub use listing::List;
+pub use reading::{GetPrompt, Read, ReadAnswer};
+pub use shared::Lifetime;
+pub use watching::{Watch, Watched};
+
+use shared::{Parts, Shared, State};
+use station::{Provenance, Station};
+
+use crate::config::{Config, ServerConfig, ServerName};
+use crate::disk::Disk;
+use crate::error::Error;
+use crate::events::{Events, now_ms};
+use crate::nearest::nearest;
+use crate::policy::{self, Answers, Consent, Pins};
+use crate::questions::{NobodyToAsk, Questions};
+use crate::snapshot::Snapshot;
+
+/// The folder of log files, below the state folder.
+const LOG_FOLDER: &str = "logs";
+/// The folder of manifests, below the state folder.
+const MANIFEST_FOLDER: &str = "manifests";
+
+/// Where the log files of a host with this state folder are.
+pub fn log_folder(state: &Path) -> PathBuf {
+    state.join(LOG_FOLDER)
+}
+
+/// Where the manifests of a host with this state folder are.
+pub fn manifest_folder(state: &Path) -> PathBuf {
+    state.join(MANIFEST_FOLDER)
+}
+
+/// Many servers as one. Cheap to clone; the servers are stopped when the last clone is dropped, or
+/// by [`close`](Self::close), which waits for it.
+///
+/// ```no_run
+/// # async fn run(config: attache_host::config::Config) -> Result<(), attache_host::Error> {
+/// use attache_host::Host;
+/// use attache_host::policy::Asker;
+///
+/// let host = Host::builder(config).start();
+/// for tool in &host.list_tools().await?.entries {
+///     println!("{}", tool.qualified);
+/// }
+/// let answer = host
+///     .call("notes/search", serde_json::json!({"query": "morning"}))
+///     .origin(Asker::Person)
+///     .await?;
+/// println!("{}", answer.text());
+/// host.close().await;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct Host {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    shared: Arc<Shared>,
+    stations: RwLock<BTreeMap<ServerName, Arc<Station>>>,
+    /// One reload at a time.
+    reloading: tokio::sync::Mutex<()>,
+}
+
+/// A host to be.
+#[must_use = "a host does nothing until it is started"]
+pub struct HostBuilder {
+    config: Config,
+    others: Vec<(ServerConfig, Provenance)>,
+    state_folder: Option<PathBuf>,
+    lifetime: Lifetime,
+    questions: Arc<dyn Questions>,
+    consent: Arc<dyn Consent>,
+    answers: Arc<Answers>,
+    pins: Arc<Pins>,
+}
+
+impl HostBuilder {
+    /// Adds a server that a person has just typed: it gets the whole environment of this process,
+    /// as a command typed at a shell does.
+    pub fn server_on_the_spot(mut self, server: ServerConfig) -> Self {
+        self.others.push((server, Provenance::Typed));
+        self
+    }
+
+    /// Adds a server that this process makes itself, for every start anew, such as one end of
+    /// [`Server::memory`](attache_client::Server::memory). Everything but how to reach it comes
+    /// from its configuration.
+    pub fn server_made_by(
+        mut self,
+        server: ServerConfig,
+        maker: impl Fn() -> Server + Send + Sync + 'static,
+    ) -> Self {
+        self.others
+            .push((server, Provenance::Made(Arc::new(maker))));
+        self
+    }
+
+    /// Keeps log files and remembered lists below this folder; without one nothing is written.
+    pub fn state_folder(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.state_folder = Some(folder.into());
+        self
+    }
+
+    /// How long the host is meant to live.
+    pub fn lifetime(mut self, lifetime: Lifetime) -> Self {
+        self.lifetime = lifetime;
+        self
+    }
+
+    /// Who answers the questions of servers. Nobody by default.
+    pub fn questions(mut self, questions: impl Questions) -> Self {
+        self.questions = Arc::new(questions);
+        self
+    }
+
+    /// Who is asked whether a call may be made. Nobody by default, so what would be asked is
+    /// refused.
+    pub fn consent(mut self, consent: impl Consent + 'static) -> Self {
+        self.consent = Arc::new(consent);
+        self
+    }
+
+    /// The answers of the user that are remembered.
+    pub fn answers(mut self, answers: Arc<Answers>) -> Self {
+        self.answers = answers;
+        self
+    }
+
+    /// The definitions of tools that were approved.
+    pub fn pins(mut self, pins: Arc<Pins>) -> Self {
+        self.pins = pins;
+        self
+    }
+
+    /// Starts the host, within a runtime. Eager servers begin to start; nothing is waited for.
+    pub fn start(self) -> Host {
+        let state = self.state_folder.map(|folder| State {
+            manifests: manifest_folder(&folder),
+            disk: Disk::new(log_folder(&folder)),
+        });
+        let shared = Arc::new(Shared::new(Parts {
+            cache_bytes: self.config.cache_bytes,
+            questions: self.questions,
+            lifetime: self.lifetime,
+            state,
+            pins: self.pins,
+            answers: self.answers,
+            consent: self.consent,
+            rules: self.config.policy,
+        }));
+        let configured = self.config.servers.into_values();
+        let configured = configured.map(|config| (config, Provenance::Configured));
+        let all = configured.chain(self.others);
+        let stations = all.map(|(config, provenance)| {
+            let name = config.name.clone();
+            (name, Station::new(config, provenance, shared.clone()))
+        });
+        let stations = RwLock::new(stations.collect());
+        Host {
+            inner: Arc::new(Inner {
+                shared,
+                stations,
+                reloading: tokio::sync::Mutex::default(),
+            }),
+        }
+    }
+}
+
+impl Host {
+    /// A host of the servers of a configuration.
+    pub fn builder(config: Config) -> HostBuilder {
+        HostBuilder {
+            config,
+            others: Vec::new(),
+            state_folder: None,
+            lifetime: Lifetime::default(),
+            questions: Arc::new(NobodyToAsk),
+            consent: Arc::new(policy::NobodyToAsk),
+            answers: Arc::new(Answers::in_memory()),
+            pins: Arc::new(Pins::in_memory()),
+        }
+    }
+
+    /// What happens, from now on.
+    pub fn events(&self) -> Events {
+        self.shared().events.subscribe()
+    }
+
+    /// The host at this moment.
+    pub fn snapshot(&self) -> Snapshot {
+        let shared = self.shared();
+        Snapshot {
+            at_ms: now_ms(),
+            servers: self.stations().iter().map(|it| it.snapshot()).collect(),
+            cache: shared.cache.snapshot(),
+            dropped_events: shared.events.dropped(),
+            dropped_log_lines: shared
+                .state
+                .as_ref()
+                .map_or(0, |state| state.disk.dropped()),
+        }
+    }
+
+    /// The configuration of a server.
+    pub fn config(&self, server: &str) -> Result<Arc<ServerConfig>, Error> {
+        Ok(self.station(server)?.config())
+    }
+
+    /// The names of all servers, in order.
+    pub fn server_names(&self) -> Vec<ServerName> {
+        let stations = self.stations();
+        stations.iter().map(|it| it.name().clone()).collect()
+    }
+
+    /// Starts a server without waiting for a request to need it, and waits until it is ready.
+    pub async fn ready(&self, server: &str) -> Result<(), Error> {
+        let station = self.station(server)?;
+        let patience = crate::supervisor::Patience::Persistent;
+        station.connection_after(0, patience).await.map(drop)
+    }
+
+    /// Starts a server afresh: one that runs is stopped first, one that is parked gets another
+    /// chance. Returns when the order is given; [`ready`](Self::ready) waits for the start.
+    pub async fn restart(&self, server: &str) -> Result<(), Error> {
+        self.station(server)?.restart().await
+    }
+
+    /// Takes over another configuration: stops what left, also what is still starting (fault 7);
+    /// restarts what is reached or treated differently; keeps the rest as it is. Servers typed on
+    /// the spot, or made by this process, stay. Returns when everything that had to go is gone.
+    pub async fn reload(&self, config: Config) {
+        let _alone = self.inner.reloading.lock().await;
+        self.shared().replace_rules(config.policy);
+        let mut wanted = config.servers;
+        let mut leaving = JoinSet::new();
+        for station in self.stations() {
+            if !station.is_configured() {
+                wanted.remove(station.name());
+                continue;
+            }
+            match wanted.remove(station.name()) {
+                Some(config) if same_connection(&station.config(), &config) => {
+                    station.adopt(config);
+                }
+                replacement => {
+                    if replacement.is_none() {
+                        self.remove(station.name());
+                    }
+                    leaving.spawn(async move {
+                        station.stop().await;
+                        replacement
+                    });
+                }
+            }
+        }
+        for config in wanted.into_values() {
+            self.insert(config);
+        }
+        // Each replacement waits for its own predecessor only.
+        while let Some(left) = leaving.join_next().await {
+            if let Ok(Some(config)) = left {
+                self.insert(config);
+            }
+        }
+    }
+
+    /// Stops all servers at once and waits until nothing of them is left and everything is written.
+    pub async fn close(&self) {
+        let mut leaving = JoinSet::new();
+        for station in self.stations() {
+            leaving.spawn(async move { station.stop().await });
+        }
+        leaving.join_all().await;
+        if let Some(state) = &self.shared().state {
+            state.disk.flushed().await;
+        }
+    }
+
+    fn shared(&self) -> &Arc<Shared> {
+        &self.inner.shared
+    }
+
+    fn insert(&self, config: ServerConfig) {
+        let name = config.name.clone();
+        let station = Station::new(config, Provenance::Configured, self.shared().clone());
+        let mut stations = self.inner.stations.write();
+        let stations = stations
+            .as_mut()
+            .unwrap_or_else(|poisoned| poisoned.get_mut());
+        stations.insert(name, station);
+    }
+
+    fn remove(&self, name: &ServerName) {
+        let mut stations = self.inner.stations.write();
+        let stations = stations
+            .as_mut()
+            .unwrap_or_else(|poisoned| poisoned.get_mut());
+        stations.remove(name);
+    }
+
+    /// All servers, by name.
+    fn stations(&self) -> Vec<Arc<Station>> {
+        let stations = self.inner.stations.read();
+        let stations = stations.unwrap_or_else(PoisonError::into_inner);
+        stations.values().cloned().collect()
+    }
+
+    /// All servers that are switched on.
+    fn enabled(&self) -> Vec<Arc<Station>> {
+        let mut stations = self.stations();
+        stations.retain(|station| station.is_enabled());
+        stations
+    }
+
+    fn known_station(&self, name: &str) -> Option<Arc<Station>> {
+        let stations = self.inner.stations.read();
+        let stations = stations.unwrap_or_else(PoisonError::into_inner);
+        stations.get(name).cloned()
+    }
+
+    fn station(&self, name: &str) -> Result<Arc<Station>, Error> {
+        self.known_station(name).ok_or_else(|| {
+            let names = self.server_names();
+            let known = names.iter().map(ServerName::as_str);
+            Error::UnknownServer {
+                name: name.to_owned(),
+                nearest: nearest(name, known).map(str::to_owned),
+            }
+        })
+    }
+}
+
+impl std::fmt::Debug for Host {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter
+            .debug_struct("Host")
+            .field("servers", &self.server_names())
+            .finish_non_exhaustive()
+    }
+}
+
+/// Whether two configurations lead to the same running server. What only the host looks at may
+/// differ, and so may the place where it is written.
+fn same_connection(one: &ServerConfig, other: &ServerConfig) -> bool {
+    let ServerConfig {
+        name,
+        transport,
+        era,
+        protocol,
+        dialect,
+        quirks,
+        timeouts,
+        restart,
+        start,
+        enabled,
+        call_retry: _,
+        cache: _,
+        policy: _,
+        tool_filter: _,
+        source: _,
+    } = one;
+    *name == other.name
+        && *transport == other.transport
+        && *era == other.era
+        && *protocol == other.protocol
+        && *dialect == other.dialect
+        && *quirks == other.quirks
+        && *timeouts == other.timeouts
+        && *restart == other.restart
+        && *start == other.start
+        && *enabled == other.enabled
+}

@@ -64,6 +64,11 @@ impl Gate {
         }
     }
 
+    /// The rules for all servers.
+    pub fn rules(&self) -> &PolicyRules {
+        &self.rules
+    }
+
     /// Decides about a call of `tool`. `arguments` is JSON text, shown in the question.
     ///
     /// The first call that is approved pins the definition of the tool; from then on a different

@@ -23,10 +23,22 @@ pub enum Surroundings {
     Inherited,
 }
 
+/// Makes a server to connect to, once for every start.
+pub(crate) type ServerMaker = Arc<dyn Fn() -> Server + Send + Sync>;
+
 /// A server as it is started, again and again.
 pub(crate) struct Target {
-    server: Result<Server, ClientError>,
+    server: Source,
     pub(super) container: Option<Container>,
+}
+
+enum Source {
+    /// The same one each time.
+    Same(Box<Server>),
+    /// A new one each time.
+    Made(ServerMaker),
+    /// None, and why.
+    None(ClientError),
 }
 
 impl Target {
@@ -58,13 +70,14 @@ impl Target {
                 if let Some(folder) = cwd {
                     server = server.current_dir(folder);
                 }
+                let server = with_questions(server, config, questions);
                 Self {
-                    server: Ok(with_questions(server, config, questions)),
+                    server: Source::Same(Box::new(server)),
                     container,
                 }
             }
             Transport::Http { url, .. } => Self {
-                server: Err(ClientError::Unsupported {
+                server: Source::None(ClientError::Unsupported {
                     method: "connect".to_owned(),
                     reason: format!("servers behind a URL cannot be reached yet: {url}"),
                 }),
@@ -73,9 +86,28 @@ impl Target {
         }
     }
 
+    /// A server that this process makes itself, treated as its configuration says.
+    pub(crate) fn made_by(
+        maker: ServerMaker,
+        config: &ServerConfig,
+        questions: &Arc<dyn Questions>,
+    ) -> Self {
+        let (config, questions) = (config.clone(), questions.clone());
+        Self {
+            server: Source::Made(Arc::new(move || {
+                with_questions(maker().settings(settings(&config)), &config, &questions)
+            })),
+            container: None,
+        }
+    }
+
     /// The server to connect to, or why there is none.
     pub(super) fn server(&self) -> Result<Server, ClientError> {
-        self.server.clone()
+        match &self.server {
+            Source::Same(server) => Ok(Server::clone(server)),
+            Source::Made(maker) => Ok(maker()),
+            Source::None(error) => Err(error.clone()),
+        }
     }
 }
 

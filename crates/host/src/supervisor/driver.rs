@@ -29,6 +29,9 @@ pub(crate) trait Witness: Send + Sync + 'static {
     /// A connection has begun.
     fn connected(&self, client: &Client);
 
+    /// That connection has ended.
+    fn disconnected(&self);
+
     /// Removes secrets from a line of the server.
     fn clean(&self, line: &str) -> String;
 }
@@ -149,6 +152,7 @@ impl Driver {
     /// The connection ended by itself.
     async fn lost(&mut self, client: &Client, reason: CloseReason) -> Deed {
         self.client = None;
+        self.witness.disconnected();
         let stderr = client.stderr().tail_lines(LAST_LINES);
         self.failed(Cause::Lost(reason), stderr).await
     }
@@ -162,7 +166,7 @@ impl Driver {
             Cause::Lost(_) => Remedy::TryAgain,
         };
         let stderr = stderr.iter().map(|line| self.witness.clean(line)).collect();
-        let failure = Failure { cause, stderr };
+        let failure = Arc::new(Failure { cause, stderr });
         self.status.send_if_modified(|status| {
             status.failures += 1;
             status.last_failure = Some(failure);
@@ -176,6 +180,7 @@ impl Driver {
     async fn tear_down(&mut self) -> Deed {
         if let Some(client) = self.client.take() {
             client.close().await;
+            self.witness.disconnected();
         }
         if let Some(container) = &self.target.container {
             container.stop().await;
@@ -211,7 +216,7 @@ impl Driver {
         if changed {
             let status = self.status.borrow();
             let failure = match state {
-                ServerState::BackingOff | ServerState::Parked => status.last_failure.as_ref(),
+                ServerState::BackingOff | ServerState::Parked => status.last_failure.as_deref(),
                 _ => None,
             };
             self.witness.state(state, failure);

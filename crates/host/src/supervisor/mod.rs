@@ -16,7 +16,7 @@ use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 
 pub use connecting::Surroundings;
-pub(crate) use connecting::Target;
+pub(crate) use connecting::{ServerMaker, Target};
 pub(crate) use driver::Witness;
 
 use crate::config::{ServerConfig, ServerName};
@@ -43,7 +43,7 @@ pub(crate) struct Status {
     pub(crate) starts: u64,
     /// How many starts or connections have failed; tells a new failure from an old one.
     pub(crate) failures: u64,
-    pub(crate) last_failure: Option<Failure>,
+    pub(crate) last_failure: Option<Arc<Failure>>,
 }
 
 /// How long somebody is willing to wait for a server.
@@ -108,13 +108,8 @@ impl Supervised {
         let _ = self.orders.try_send(Order::Wanted);
     }
 
-    /// Waits for a connection. However many wait, there is one start (fault 15).
-    pub(crate) async fn ready(&self, patience: Patience) -> Result<Connection, Error> {
-        self.ready_after(0, patience).await
-    }
-
     /// Waits for a connection later than `former`, which is known to be dead, though perhaps not
-    /// yet to the driver.
+    /// yet to the driver; 0 means any. However many wait, there is one start (fault 15).
     pub(crate) async fn ready_after(
         &self,
         former: u64,
@@ -143,7 +138,7 @@ impl Supervised {
                 _ if !failed => false,
                 _ => {
                     // Who has waited for a whole start has waited long enough.
-                    let timed_out = now.last_failure.as_ref().is_some_and(is_time_out);
+                    let timed_out = now.last_failure.as_ref().is_some_and(|it| is_time_out(it));
                     timed_out || patience == Patience::FirstFailure
                 }
             }
@@ -198,7 +193,7 @@ impl Supervised {
         }
     }
 
-    fn unreachable(&self, failure: Failure) -> Error {
+    fn unreachable(&self, failure: Arc<Failure>) -> Error {
         Error::Unreachable {
             server: self.name.clone(),
             failure,

@@ -1,0 +1,304 @@
+//! Calling a tool: name, policy and pins, a running server, the connection, outdated caches.
+
+use std::future::IntoFuture;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use attache_client::protocol::{
+    CallTool, CallToolResult, Json, Method as _, Payload, ProgressParams, Tool,
+};
+use attache_client::{Client, Error as ClientError, Request};
+use serde::Serialize;
+
+use super::Host;
+use super::station::{About, Station};
+use crate::config::{Decision, ServerName};
+use crate::error::{Error, Refuser};
+use crate::events::EventKind;
+use crate::names::ToolName;
+use crate::policy::{Asker, Hints, Reason, Refused, decide};
+use crate::supervisor::Patience;
+
+type ProgressListener = Arc<Mutex<dyn FnMut(ProgressParams) + Send>>;
+type Sending<R> = Pin<Box<dyn Future<Output = Result<R, ClientError>> + Send>>;
+
+/// A call that is made when it is awaited. Dropping it, or the future it becomes, cancels it.
+#[must_use = "a call is made when it is awaited"]
+pub struct Call {
+    host: Host,
+    name: String,
+    arguments: Result<Json, String>,
+    options: CallOptions,
+    asker: Asker,
+}
+
+#[derive(Clone, Default)]
+struct CallOptions {
+    timeout: Option<Duration>,
+    maximum: Option<Duration>,
+    on_progress: Option<ProgressListener>,
+}
+
+impl Host {
+    /// Calls a tool by its qualified name, by its plain name while only one server has it, or by
+    /// its name for model providers. Unless [`Call::origin`] says otherwise, a program wants it, so
+    /// the policy may ask the user.
+    pub fn call(&self, name: impl Into<String>, arguments: impl Serialize) -> Call {
+        let arguments = Json::from_serialize(&arguments).map_err(|error| error.to_string());
+        Call {
+            host: self.clone(),
+            name: name.into(),
+            arguments,
+            options: CallOptions::default(),
+            asker: Asker::Program,
+        }
+    }
+}
+
+impl Call {
+    /// How long to wait without a sign of progress.
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.options.timeout = Some(timeout);
+        self
+    }
+
+    /// How long to wait altogether, however much progress there is.
+    pub fn maximum(mut self, maximum: Duration) -> Self {
+        self.options.maximum = Some(maximum);
+        self
+    }
+
+    /// Asks the server for progress and listens to it.
+    pub fn on_progress(mut self, listener: impl FnMut(ProgressParams) + Send + 'static) -> Self {
+        self.options.on_progress = Some(Arc::new(Mutex::new(listener)));
+        self
+    }
+
+    /// Who wants the call. A person's is its own consent.
+    pub fn origin(mut self, asker: Asker) -> Self {
+        self.asker = asker;
+        self
+    }
+
+    /// Makes the call and gives its result as the server sent it.
+    pub async fn raw(self) -> Result<Payload, Error> {
+        self.make(|request| Box::pin(request.raw())).await
+    }
+
+    async fn make<R>(self, send: fn(Request<CallTool>) -> Sending<R>) -> Result<R, Error> {
+        let (station, tool) = self.host.find::<Tool>(&self.name).await?;
+        let arguments = self.arguments.map_err(|problem| Error::Request {
+            server: station.name().clone(),
+            error: ClientError::Input(format!("the arguments of {tool}: {problem}")),
+        })?;
+        permit(&station, &tool, &arguments, self.asker).await?;
+        let number = station.shared.events.next_request();
+        let about = About {
+            method: CallTool::NAME,
+            name: Some(&tool),
+            number,
+        };
+        let mut outdating = Outdating::new(&station, &tool);
+        let options = self.options;
+        let work = |client: Client| {
+            let request = client.call(&tool, &arguments);
+            send(options.apply(request, &station, number))
+        };
+        let repeatable = station.repeatable(&tool);
+        outdating.arm();
+        let answer = station
+            .request(about, repeatable, Patience::Persistent, work)
+            .await;
+        if answer.as_ref().is_err_and(was_never_sent) {
+            outdating.disarm();
+        }
+        answer
+    }
+}
+
+impl CallOptions {
+    fn apply(
+        &self,
+        mut request: Request<CallTool>,
+        station: &Arc<Station>,
+        number: u64,
+    ) -> Request<CallTool> {
+        if let Some(timeout) = self.timeout {
+            request = request.timeout(timeout);
+        }
+        if let Some(maximum) = self.maximum {
+            request = request.maximum(maximum);
+        }
+        if let Some(listener) = self.on_progress.clone() {
+            let (shared, server) = (station.shared.clone(), station.name().clone());
+            request = request.on_progress(move |note| {
+                shared.emit(&server, || EventKind::Progress {
+                    request: number,
+                    progress: note.progress,
+                    total: note.total,
+                    message: note.message.clone(),
+                });
+                let mut listener = listener.lock().unwrap_or_else(PoisonError::into_inner);
+                listener(note);
+            });
+        }
+        request
+    }
+}
+
+impl IntoFuture for Call {
+    type Output = Result<CallToolResult, Error>;
+    type IntoFuture = Pin<Box<dyn Future<Output = Self::Output> + Send>>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(self.make(|request| request.into_future()))
+    }
+}
+
+/// Whether it is certain that the server has never seen the request.
+fn was_never_sent(error: &Error) -> bool {
+    match error {
+        Error::Request { error, .. } => matches!(
+            error,
+            ClientError::NotSent { .. } | ClientError::Input(_) | ClientError::Unsupported { .. }
+        ),
+        _ => true,
+    }
+}
+
+/// Makes everything remembered of a server stale after a call that changes it, however the call
+/// ends: also a call that was dropped may have had its effect.
+struct Outdating<'a> {
+    station: &'a Station,
+    applies: bool,
+    armed: bool,
+}
+
+impl<'a> Outdating<'a> {
+    fn new(station: &'a Station, tool: &str) -> Self {
+        let patterns = &station.config().cache.invalidate_after;
+        Self {
+            station,
+            applies: patterns.iter().any(|pattern| pattern.matches(tool)),
+            armed: false,
+        }
+    }
+
+    fn arm(&mut self) {
+        self.armed = self.applies;
+    }
+
+    fn disarm(&mut self) {
+        self.armed = false;
+    }
+}
+
+impl Drop for Outdating<'_> {
+    fn drop(&mut self) {
+        if self.armed {
+            self.station.everything_changed();
+        }
+    }
+}
+
+/// Asks the policy, the pins, and where they say so the user.
+///
+/// A person's call of a tool that was never pinned needs no definition to decide about it: it is
+/// its own consent, and there is nothing the definition could have drifted from. So it costs no
+/// list. Only a rule can forbid it.
+async fn permit(
+    station: &Arc<Station>,
+    tool: &str,
+    arguments: &Json,
+    asker: Asker,
+) -> Result<(), Error> {
+    let config = station.config();
+    let name = ToolName::new(station.name().clone(), tool);
+    if !config.tool_filter.passes(tool) {
+        return Err(Error::NotOffered {
+            kind: "tool",
+            name: name.to_string(),
+            nearest: None,
+            unasked: Vec::new(),
+        });
+    }
+    let shared = &station.shared;
+    let gate = shared.gate();
+    let is_pinned = || {
+        let pinned = shared.pins.of_server(station.name().as_str());
+        pinned.iter().any(|(pinned, _)| pinned == tool)
+    };
+    if asker == Asker::Person && !is_pinned() {
+        let verdict = decide(gate.rules(), &config.policy, &name, Hints::default());
+        return match verdict.decision {
+            Decision::Deny => Err(refused_by_rule(&name, &verdict.reason)),
+            Decision::Allow | Decision::Ask => Ok(()),
+        };
+    }
+    let definition = definition(station, tool).await?;
+    let passed = gate.pass(
+        &config.policy,
+        &name,
+        &definition,
+        arguments.as_str(),
+        asker,
+    );
+    match passed.await {
+        Ok(_) => Ok(()),
+        Err(Refused::Drifted(drift)) => {
+            let differing: Vec<_> = drift.changes.iter().map(|it| it.path.as_str()).collect();
+            Err(refused(
+                &name,
+                Refuser::Drift {
+                    difference: differing.join(", "),
+                },
+            ))
+        }
+        Err(Refused::Policy { reason, .. }) => Err(refused_by_rule(&name, &reason)),
+    }
+}
+
+fn refused_by_rule(name: &ToolName, reason: &Reason) -> Error {
+    let by = match reason {
+        Reason::Asked | Reason::Answered(_) => Refuser::User {
+            reason: reason.to_string(),
+        },
+        rule => Refuser::Policy {
+            rule: rule.to_string(),
+        },
+    };
+    refused(name, by)
+}
+
+fn refused(name: &ToolName, by: Refuser) -> Error {
+    Error::Refused {
+        server: name.server.clone(),
+        tool: name.tool.clone(),
+        by,
+    }
+}
+
+/// How the server describes the tool, as far as is known or else as it says now.
+async fn definition(station: &Arc<Station>, tool: &str) -> Result<Tool, Error> {
+    if let Some(tools) = station.known::<Tool>()
+        && let Some(tool) = tools.by_name(tool)
+    {
+        return Ok(tool.clone());
+    }
+    let (tools, _) = station.list::<Tool>(Patience::Persistent).await?;
+    if let Some(tool) = tools.by_name(tool) {
+        return Ok(tool.clone());
+    }
+    let names = tools.iter().map(|tool| tool.name.as_str());
+    Err(Error::NotOffered {
+        kind: "tool",
+        name: format!("{}/{tool}", station.name()),
+        nearest: crate::nearest(tool, names).map(|near| qualified(station.name(), near)),
+        unasked: Vec::new(),
+    })
+}
+
+fn qualified(server: &ServerName, own: &str) -> String {
+    format!("{server}/{own}")
+}

@@ -1,0 +1,110 @@
+//! What all servers of a host share, none of which can make one wait for another.
+
+use std::path::PathBuf;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use crate::cache::Cache;
+use crate::config::{PolicyRules, ServerName};
+use crate::disk::{Disk, Writing};
+use crate::events::{EventKind, EventSource, now_ms};
+use crate::log_files;
+use crate::policy::{Answers, Consent, Gate, Pins};
+use crate::questions::Questions;
+
+/// How long a host is meant to live, which decides what is worth doing in advance.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Lifetime {
+    /// For many requests: lists are kept fresh, changes are subscribed to.
+    #[default]
+    Kept,
+    /// For one command: nothing is done that only a later request would gain from.
+    OneShot,
+}
+
+pub(crate) struct Shared {
+    pub(crate) cache: Cache,
+    pub(crate) events: EventSource,
+    pub(crate) questions: Arc<dyn Questions>,
+    pub(crate) lifetime: Lifetime,
+    /// The folder of manifests and the thread that writes, if there is a state folder.
+    pub(crate) state: Option<State>,
+    pub(crate) pins: Arc<Pins>,
+    pub(crate) answers: Arc<Answers>,
+    pub(crate) consent: Arc<dyn Consent>,
+    gate: RwLock<Arc<Gate>>,
+}
+
+/// Where a host keeps what outlives it.
+#[derive(Clone)]
+pub(crate) struct State {
+    pub(crate) manifests: PathBuf,
+    pub(crate) disk: Disk,
+}
+
+/// The parts of a [`Shared`] that a builder collects.
+pub(crate) struct Parts {
+    pub(crate) cache_bytes: u64,
+    pub(crate) questions: Arc<dyn Questions>,
+    pub(crate) lifetime: Lifetime,
+    pub(crate) state: Option<State>,
+    pub(crate) pins: Arc<Pins>,
+    pub(crate) answers: Arc<Answers>,
+    pub(crate) consent: Arc<dyn Consent>,
+    pub(crate) rules: PolicyRules,
+}
+
+impl Shared {
+    pub(crate) fn new(parts: Parts) -> Self {
+        let gate = Gate::new(
+            parts.rules,
+            parts.answers.clone(),
+            parts.pins.clone(),
+            parts.consent.clone(),
+        );
+        Self {
+            cache: Cache::new(parts.cache_bytes),
+            events: EventSource::new(),
+            questions: parts.questions,
+            lifetime: parts.lifetime,
+            state: parts.state,
+            pins: parts.pins,
+            answers: parts.answers,
+            consent: parts.consent,
+            gate: RwLock::new(Arc::new(gate)),
+        }
+    }
+
+    /// The rules as they are now.
+    pub(crate) fn gate(&self) -> Arc<Gate> {
+        self.gate
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+
+    /// Other rules for all servers.
+    pub(crate) fn replace_rules(&self, rules: PolicyRules) {
+        let gate = Gate::new(
+            rules,
+            self.answers.clone(),
+            self.pins.clone(),
+            self.consent.clone(),
+        );
+        *self.gate.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(gate);
+    }
+
+    /// Tells those who listen to events.
+    pub(crate) fn emit(&self, server: &ServerName, kind: impl FnOnce() -> EventKind) {
+        self.events.emit(server, kind);
+    }
+
+    /// Writes a line to the server's log file, if there are log files. Secrets are gone already.
+    pub(crate) fn log(&self, server: &ServerName, source: &str, text: &str) {
+        if let Some(state) = &self.state {
+            state.disk.write(Writing::LogLine {
+                server: server.clone(),
+                line: log_files::line(now_ms(), source, text),
+            });
+        }
+    }
+}

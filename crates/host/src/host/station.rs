@@ -1,0 +1,484 @@
+//! One server as the host sees it: its configuration, its life, and what is known of its lists.
+//!
+//! Owns requests to one server: waiting for it, repeating what is safe, telling of it in events.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::time::Duration;
+
+use attache_client::protocol::{
+    Entries, Era, Method as _, Prompt, ReadResource, ReadResourceResult, Resource,
+    ResourceTemplate, SubscriptionFilter, Tool,
+};
+use attache_client::{Client, Error as ClientError, Meaning};
+use tokio::time::Instant;
+
+use super::shared::{Lifetime, Shared};
+use super::witness::ServerWitness;
+use crate::cache::{Cached, Epochs, Fetched, Found, Key, Lifetimes, What};
+use crate::catalog::{ListKind, Listable, RefreshPlan};
+use crate::config::{CallRetry, ReadOnlyHint, ServerConfig, ServerName, Transport};
+use crate::error::Error;
+use crate::events::{EventKind, RequestEnd};
+use crate::manifest::{Manifest, Remembered};
+use crate::retry::{Backoff, Random, Repeatable};
+use crate::snapshot::{FailureSnapshot, Offers, RequestCounts, ServerSnapshot, ServerState};
+use crate::supervisor::{Connection, Patience, ServerMaker, Supervised, Surroundings, Target};
+
+/// The bounds of the pauses between attempts of one request.
+const FIRST_PAUSE: Duration = Duration::from_millis(50);
+const LONGEST_PAUSE: Duration = Duration::from_secs(1);
+
+/// Where a server comes from.
+pub(crate) enum Provenance {
+    /// The configuration: it is started as that says, and a reload may replace it.
+    Configured,
+    /// A person typed it: it has this process's environment, and a reload leaves it alone.
+    Typed,
+    /// This process makes it itself; a reload leaves it alone.
+    Made(ServerMaker),
+}
+
+pub(crate) struct Station {
+    name: ServerName,
+    config: RwLock<Arc<ServerConfig>>,
+    provenance: Provenance,
+    /// None for a server that is switched off.
+    supervised: Option<Supervised>,
+    epochs: Arc<Epochs>,
+    manifest: Option<Manifest>,
+    refreshes: Mutex<[RefreshPlan; ListKind::ALL.len()]>,
+    /// The connection whose list changes are subscribed to.
+    subscribed: Mutex<u64>,
+    pub(crate) shared: Arc<Shared>,
+}
+
+/// What a request is, for events.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct About<'a> {
+    pub(crate) method: &'static str,
+    pub(crate) name: Option<&'a str>,
+    pub(crate) number: u64,
+}
+
+impl Station {
+    pub(crate) fn new(
+        config: ServerConfig,
+        provenance: Provenance,
+        shared: Arc<Shared>,
+    ) -> Arc<Self> {
+        Arc::new_cyclic(|station| {
+            let epochs = Arc::<Epochs>::default();
+            let supervised = config.enabled.then(|| {
+                let questions = &shared.questions;
+                let target = match &provenance {
+                    Provenance::Configured => {
+                        Target::new(&config, Surroundings::AllowList, questions)
+                    }
+                    Provenance::Typed => Target::new(&config, Surroundings::Inherited, questions),
+                    Provenance::Made(maker) => Target::made_by(maker.clone(), &config, questions),
+                };
+                let (shared, epochs) = (shared.clone(), epochs.clone());
+                let witness = ServerWitness::new(&config, shared, epochs, station.clone());
+                Supervised::new(&config, target, Arc::new(witness))
+            });
+            let manifest = shared.state.as_ref();
+            let manifest =
+                manifest.map(|state| Manifest::new(&state.manifests, &config, state.disk.clone()));
+            Self {
+                name: config.name.clone(),
+                config: RwLock::new(Arc::new(config)),
+                provenance,
+                supervised,
+                epochs,
+                manifest,
+                refreshes: Mutex::default(),
+                subscribed: Mutex::new(0),
+                shared,
+            }
+        })
+    }
+
+    pub(crate) fn name(&self) -> &ServerName {
+        &self.name
+    }
+
+    pub(crate) fn config(&self) -> Arc<ServerConfig> {
+        self.config
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+
+    /// Takes over settings that need no new connection.
+    pub(crate) fn adopt(&self, config: ServerConfig) {
+        *self.config.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(config);
+    }
+
+    /// Whether a new configuration decides about it.
+    pub(crate) fn is_configured(&self) -> bool {
+        matches!(self.provenance, Provenance::Configured)
+    }
+
+    pub(crate) fn is_enabled(&self) -> bool {
+        self.supervised.is_some()
+    }
+
+    fn supervised(&self) -> Result<&Supervised, Error> {
+        self.supervised.as_ref().ok_or_else(|| Error::Disabled {
+            server: self.name.clone(),
+        })
+    }
+
+    /// A connection later than `former`.
+    pub(crate) async fn connection_after(
+        &self,
+        former: u64,
+        patience: Patience,
+    ) -> Result<Connection, Error> {
+        self.supervised()?.ready_after(former, patience).await
+    }
+
+    pub(crate) async fn restart(&self) -> Result<(), Error> {
+        let supervised = self.supervised()?;
+        supervised.restart().await;
+        Ok(())
+    }
+
+    pub(crate) async fn stop(&self) {
+        if let Some(supervised) = &self.supervised {
+            supervised.stop().await;
+        }
+    }
+
+    /// Everything remembered of the server is outdated.
+    pub(crate) fn everything_changed(&self) {
+        self.epochs.everything_changed();
+    }
+
+    /// Makes a request, again if that is safe.
+    pub(crate) async fn request<R, F>(
+        &self,
+        about: About<'_>,
+        repeatable: Repeatable,
+        patience: Patience,
+        mut work: impl FnMut(Client) -> F + Send,
+    ) -> Result<R, Error>
+    where
+        F: Future<Output = Result<R, ClientError>> + Send,
+    {
+        let supervised = self.supervised()?;
+        let mut former = 0;
+        let mut backoff: Option<Backoff> = None;
+        for attempt in 1.. {
+            let connection = supervised.ready_after(former, patience).await?;
+            self.shared.emit(&self.name, || EventKind::Sent {
+                request: about.number,
+                method: about.method,
+                about: about.name.map(str::to_owned),
+            });
+            let began = Instant::now();
+            let answer = work(connection.client).await;
+            self.shared.emit(&self.name, || EventKind::Ended {
+                request: about.number,
+                ending: match &answer {
+                    Ok(_) => RequestEnd::Result,
+                    Err(error) => error.ending().into(),
+                },
+                after_ms: u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX),
+            });
+            let error = match answer {
+                Ok(answer) => return Ok(answer),
+                Err(error) => error,
+            };
+            if attempt >= repeatable.attempts() || !repeatable.allows_repeat_after(&error) {
+                return Err(Error::Request {
+                    server: self.name.clone(),
+                    error,
+                });
+            }
+            former = connection.number;
+            let pauses = backoff
+                .get_or_insert_with(|| Backoff::new(FIRST_PAUSE, LONGEST_PAUSE, Random::fresh()));
+            tokio::time::sleep(pauses.next_pause()).await;
+        }
+        Err(Error::Stopped {
+            server: self.name.clone(),
+        })
+    }
+
+    /// What repeating a call of this tool would mean.
+    pub(crate) fn repeatable(&self, tool: &str) -> Repeatable {
+        let config = self.config();
+        match config.call_retry {
+            CallRetry::Never => Repeatable::Never,
+            CallRetry::Always => Repeatable::Harmless,
+            CallRetry::SafeOnly => {
+                let believed = config.policy.read_only == Some(ReadOnlyHint::Believe);
+                if believed && self.claims_to_be_harmless(tool) {
+                    Repeatable::Harmless
+                } else {
+                    Repeatable::OnlyUnsent
+                }
+            }
+        }
+    }
+
+    fn claims_to_be_harmless(&self, tool: &str) -> bool {
+        let Some(tools) = self.known::<Tool>() else {
+            return false;
+        };
+        let tool = tools.by_name(tool);
+        let hints = tool.and_then(|tool| tool.annotations.as_ref());
+        hints.is_some_and(|hints| hints.read_only == Some(true) || hints.idempotent == Some(true))
+    }
+
+    fn key(&self, what: What) -> Key {
+        Key {
+            server: self.name.clone(),
+            what,
+        }
+    }
+
+    /// A list: from the cache while it is fresh, otherwise from the server.
+    pub(crate) async fn list<T: Listable>(
+        self: &Arc<Self>,
+        patience: Patience,
+    ) -> Result<(Arc<Entries<T>>, Found), Error> {
+        let config = self.config();
+        let key = self.key(What::List(T::KIND));
+        let found = self
+            .shared
+            .cache
+            .get(key, &config.cache, &self.epochs, || {
+                self.fetch_list::<T>(patience)
+            })
+            .await?;
+        match T::of(&found.value) {
+            Some(entries) => Ok((entries.clone(), found)),
+            // The key says which kind it is, so this cannot be; an empty list is no lie.
+            None => Ok((Arc::default(), found)),
+        }
+    }
+
+    async fn fetch_list<T: Listable>(
+        self: &Arc<Self>,
+        patience: Patience,
+    ) -> Result<Fetched, Error> {
+        self.refreshes()[T::KIND as usize].begins(Instant::now().into_std());
+        let about = About {
+            method: T::METHOD,
+            name: None,
+            number: self.shared.events.next_request(),
+        };
+        let fetch = |client: Client| async move {
+            match T::fetch(&client).await {
+                // A server without such a list has an empty one.
+                Err(ClientError::Server(error)) if error.meaning == Meaning::MethodNotFound => {
+                    let nothing = T::into_cached(Entries::default());
+                    Ok(Fetched::new(nothing, Lifetimes::default()))
+                }
+                fetched => fetched,
+            }
+        };
+        let fetched = self
+            .request(about, Repeatable::Harmless, patience, fetch)
+            .await?;
+        if let Some(manifest) = &self.manifest {
+            manifest.remember::<T>(fetched.value());
+        }
+        if self.shared.lifetime == Lifetime::Kept {
+            self.subscribe_to_lists();
+        }
+        Ok(fetched)
+    }
+
+    /// The list if it is known without asking, and not known to be outdated.
+    pub(crate) fn known<T: Listable>(&self) -> Option<Arc<Entries<T>>> {
+        let key = self.key(What::List(T::KIND));
+        let cached = self.shared.cache.remembered(&key, &self.epochs)?;
+        T::of(&cached).cloned()
+    }
+
+    /// The list as it was when the host last ran.
+    pub(crate) fn remembered<T: Listable>(&self) -> Option<Remembered<T>> {
+        self.manifest.as_ref()?.list()
+    }
+
+    /// The contents of a resource.
+    pub(crate) async fn read(
+        self: &Arc<Self>,
+        uri: &str,
+        timeout: Option<Duration>,
+    ) -> Result<(Arc<ReadResourceResult>, Found), Error> {
+        let config = self.config();
+        let key = self.key(What::Contents(uri.into()));
+        let fetch = || self.fetch_contents(uri, timeout);
+        let cache = &self.shared.cache;
+        let found = cache.get(key, &config.cache, &self.epochs, fetch).await?;
+        match &found.value {
+            Cached::Contents(contents) => Ok((contents.clone(), found)),
+            _ => Ok((Arc::default(), found)),
+        }
+    }
+
+    async fn fetch_contents(
+        self: &Arc<Self>,
+        uri: &str,
+        timeout: Option<Duration>,
+    ) -> Result<Fetched, Error> {
+        let about = About {
+            method: ReadResource::NAME,
+            name: Some(uri),
+            number: self.shared.events.next_request(),
+        };
+        let read = |client: Client| {
+            let mut request = client.read(uri);
+            if let Some(timeout) = timeout {
+                request = request.timeout(timeout);
+            }
+            request.into_future()
+        };
+        let contents = self
+            .request(about, Repeatable::Harmless, Patience::Persistent, read)
+            .await?;
+        let mut lifetimes = Lifetimes::default();
+        lifetimes.note(contents.ttl_ms, contents.cache_scope.as_deref());
+        Ok(Fetched::new(
+            Cached::Contents(Arc::new(contents)),
+            lifetimes,
+        ))
+    }
+
+    /// Fetches a list again soon, if anybody has ever wanted it (fault 50).
+    pub(crate) fn refresh_later(self: &Arc<Self>, kind: ListKind) {
+        let key = self.key(What::List(kind));
+        let wanted = self.shared.cache.last_known(&key).is_some();
+        if !wanted || self.shared.lifetime == Lifetime::OneShot {
+            return;
+        }
+        let now = Instant::now().into_std();
+        let due = self.refreshes()[kind as usize].noticed(now);
+        let Some(due) = due else { return };
+        // A server that is removed meanwhile is not kept for this.
+        let station = Arc::downgrade(self);
+        tokio::spawn(async move {
+            tokio::time::sleep_until(due.into()).await;
+            let Some(station) = station.upgrade() else {
+                return;
+            };
+            // Who asked has asked in the meantime, or asks again and is told what failed.
+            let _ = match kind {
+                ListKind::Tools => station.refresh::<Tool>().await,
+                ListKind::Resources => station.refresh::<Resource>().await,
+                ListKind::Templates => station.refresh::<ResourceTemplate>().await,
+                ListKind::Prompts => station.refresh::<Prompt>().await,
+            };
+        });
+    }
+
+    async fn refresh<T: Listable>(self: &Arc<Self>) -> Result<(), Error> {
+        if self.known::<T>().is_some() {
+            // Somebody has fetched it since the notice.
+            self.refreshes()[T::KIND as usize].begins(Instant::now().into_std());
+            return Ok(());
+        }
+        self.list::<T>(Patience::FirstFailure).await.map(drop)
+    }
+
+    fn refreshes(&self) -> MutexGuard<'_, [RefreshPlan; ListKind::ALL.len()]> {
+        self.refreshes
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Asks a modern server, once per connection, to tell of changed lists; a legacy one tells
+    /// anyway (eras.md 1.10).
+    fn subscribe_to_lists(&self) {
+        let connection = self.supervised.as_ref().and_then(Supervised::connection);
+        let Some(Connection { client, number }) = connection else {
+            return;
+        };
+        if client.revision().era() == Era::Legacy {
+            return;
+        }
+        {
+            let mut subscribed = self
+                .subscribed
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner);
+            if *subscribed == number {
+                return;
+            }
+            *subscribed = number;
+        }
+        let offered = client.capabilities();
+        let tells = |declared: Option<Option<bool>>| declared.flatten() == Some(true);
+        let filter = SubscriptionFilter {
+            tools_list_changed: tells(offered.tools.as_ref().map(|it| it.list_changed)),
+            prompts_list_changed: tells(offered.prompts.as_ref().map(|it| it.list_changed)),
+            resources_list_changed: tells(offered.resources.as_ref().map(|it| it.list_changed)),
+            ..SubscriptionFilter::default()
+        };
+        if filter == SubscriptionFilter::default() {
+            return;
+        }
+        tokio::spawn(async move {
+            // The changes themselves come by the connection's events; this only keeps the
+            // subscription up. A server that refuses it has lists that are fetched when asked for.
+            if let Ok(mut watch) = client.watch_all(filter).await {
+                drop(client);
+                while watch.next().await.is_some() {}
+            }
+        });
+    }
+
+    /// The server at this moment.
+    pub(crate) fn snapshot(&self) -> ServerSnapshot {
+        let config = self.config();
+        let target = match &config.transport {
+            Transport::Stdio { command, args, .. } => {
+                let words = std::iter::once(command).chain(args);
+                words.cloned().collect::<Vec<_>>().join(" ")
+            }
+            Transport::Http { url, .. } => url.clone(),
+        };
+        let status = self.supervised.as_ref().map(Supervised::status);
+        let client = status.as_ref().and_then(|status| status.client.as_ref());
+        let calls = client.map(|client| client.statistics().calls);
+        let length = |kind: ListKind| {
+            let cached = self.shared.cache.last_known(&self.key(What::List(kind)))?;
+            cached.length()
+        };
+        ServerSnapshot {
+            name: self.name.clone(),
+            state: status
+                .as_ref()
+                .map_or(ServerState::Disabled, |status| status.state),
+            since_ms: status.as_ref().map_or(0, |status| status.since_ms),
+            target,
+            starts: status.as_ref().map_or(0, |status| status.starts),
+            process_id: client.and_then(Client::process_id),
+            era: client.map(|client| client.revision().era().to_string()),
+            revision: client.map(|client| client.revision().as_str()),
+            calls_itself: client
+                .and_then(Client::server)
+                .map(|server| format!("{} {}", server.name, server.version)),
+            offers: Offers {
+                tools: length(ListKind::Tools),
+                resources: length(ListKind::Resources),
+                templates: length(ListKind::Templates),
+                prompts: length(ListKind::Prompts),
+            },
+            requests: calls.map(|calls| RequestCounts {
+                issued: calls.issued,
+                open: calls.open,
+            }),
+            last_failure: status
+                .and_then(|status| status.last_failure)
+                .map(|failure| FailureSnapshot {
+                    cause: failure.cause.to_string(),
+                    stderr: failure.stderr.clone(),
+                }),
+        }
+    }
+}

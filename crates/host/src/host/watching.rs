@@ -1,0 +1,161 @@
+//! Being told of changes of a server, across its restarts.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use attache_client::protocol::SubscriptionFilter;
+use attache_client::{Change, Client, Watch as ClientWatch};
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+
+use super::Host;
+use super::station::Station;
+use crate::config::ServerName;
+use crate::error::Error;
+use crate::supervisor::{Connection, Patience};
+
+/// Changes queued for a reader that does not read. Then the watch waits, and what the connection
+/// drops meanwhile is told as [`Change::Missed`].
+const QUEUE: usize = 64;
+/// The least time between two subscriptions of one watch, so that a server which ends each at once
+/// is not asked in a loop (fault 58's rule for streams).
+const LEAST_INTERVAL: Duration = Duration::from_secs(1);
+
+/// What a watch tells.
+#[derive(Clone, Debug)]
+pub enum Watched {
+    /// Something changed.
+    Changed(Change),
+    /// The server was restarted and the subscription made anew. Changes in between were not seen:
+    /// fetch again what matters.
+    Resubscribed,
+    /// The watch has ended, because the server is parked, stopped, or refuses it now.
+    Ended(Error),
+}
+
+/// A stream of changes of one server, which survives its restarts. Dropping it ends the
+/// subscription.
+#[derive(Debug)]
+pub struct Watch {
+    server: ServerName,
+    changes: mpsc::Receiver<Watched>,
+    following: JoinHandle<()>,
+}
+
+impl Host {
+    /// Watches one resource. Which server's it is follows from the lists, unless `server` names it.
+    pub async fn watch(&self, uri: &str) -> Result<Watch, Error> {
+        let station = self.find_resource(uri).await?;
+        watch(station, resource(uri)).await
+    }
+
+    /// Watches one resource of a server.
+    pub async fn watch_of(&self, server: &str, uri: &str) -> Result<Watch, Error> {
+        watch(self.station(server)?, resource(uri)).await
+    }
+
+    /// Watches everything of a server that the filter names.
+    pub async fn watch_all(
+        &self,
+        server: &str,
+        wanted: SubscriptionFilter,
+    ) -> Result<Watch, Error> {
+        watch(self.station(server)?, wanted).await
+    }
+}
+
+fn resource(uri: &str) -> SubscriptionFilter {
+    SubscriptionFilter {
+        resource_subscriptions: Some(vec![uri.to_owned()]),
+        ..SubscriptionFilter::default()
+    }
+}
+
+impl Watch {
+    /// Whose changes these are.
+    pub fn server(&self) -> &ServerName {
+        &self.server
+    }
+
+    /// The next thing to know; `None` when the watch has ended and said why.
+    pub async fn next(&mut self) -> Option<Watched> {
+        self.changes.recv().await
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        self.following.abort();
+    }
+}
+
+/// Subscribes, and returns when the server has agreed.
+async fn watch(station: Arc<Station>, wanted: SubscriptionFilter) -> Result<Watch, Error> {
+    let connection = station.connection_after(0, Patience::Persistent).await?;
+    let subscription = subscribe(&station, &connection.client, &wanted).await?;
+    let (sender, changes) = mpsc::channel(QUEUE);
+    let server = station.name().clone();
+    let following = tokio::spawn(async move {
+        let ended = follow(&station, connection, subscription, wanted, &sender).await;
+        // Without a reader nobody has to be told.
+        if let Err(error) = ended {
+            let _ = sender.send(Watched::Ended(error)).await;
+        }
+    });
+    Ok(Watch {
+        server,
+        changes,
+        following,
+    })
+}
+
+async fn subscribe(
+    station: &Station,
+    client: &Client,
+    wanted: &SubscriptionFilter,
+) -> Result<ClientWatch, Error> {
+    let subscribed = client.watch_all(wanted.clone()).await;
+    subscribed.map_err(|error| Error::Request {
+        server: station.name().clone(),
+        error,
+    })
+}
+
+/// Passes changes on, and subscribes again whenever the subscription has ended.
+async fn follow(
+    station: &Station,
+    mut connection: Connection,
+    mut subscription: ClientWatch,
+    wanted: SubscriptionFilter,
+    changes: &mpsc::Sender<Watched>,
+) -> Result<(), Error> {
+    loop {
+        while let Some(change) = subscription.next().await {
+            if changes.send(Watched::Changed(change)).await.is_err() {
+                return Ok(());
+            }
+        }
+        // The connection mostly ends with it. If it does not, the server has ended the
+        // subscription alone, and gets a pause before the next.
+        let closed = connection.client.closed();
+        if tokio::time::timeout(LEAST_INTERVAL, closed).await.is_ok() {
+            let patience = Patience::Persistent;
+            connection = station
+                .connection_after(connection.number, patience)
+                .await?;
+        }
+        subscription = match subscribe(station, &connection.client, &wanted).await {
+            Ok(subscription) => subscription,
+            // It died again; the next round waits for its successor.
+            Err(Error::Request {
+                error:
+                    attache_client::Error::NotSent { .. } | attache_client::Error::OutcomeUnknown { .. },
+                ..
+            }) => continue,
+            Err(error) => return Err(error),
+        };
+        if changes.send(Watched::Resubscribed).await.is_err() {
+            return Ok(());
+        }
+    }
+}

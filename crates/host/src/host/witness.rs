@@ -1,0 +1,186 @@
+//! What becomes of the things a server does: events, log lines, outdated caches.
+//!
+//! Owns that translation. It runs beside the connection, never on the way of a request, and a
+//! flood of a server costs that server's own events only (fault 49).
+
+use std::sync::{Arc, Weak};
+
+use attache_client::protocol::LogMessageParams;
+use attache_client::{Client, Event as ClientEvent};
+
+use super::shared::Shared;
+use super::station::Station;
+use crate::cache::Epochs;
+use crate::catalog::ListKind;
+use crate::config::{Secret, ServerConfig, ServerName, Transport};
+use crate::error::Failure;
+use crate::events::EventKind;
+use crate::snapshot::ServerState;
+use crate::supervisor::Witness;
+
+#[derive(Clone)]
+pub(crate) struct ServerWitness {
+    name: ServerName,
+    shared: Arc<Shared>,
+    epochs: Arc<Epochs>,
+    station: Weak<Station>,
+    secrets: Arc<[Secret]>,
+}
+
+/// Values shorter than this are no secrets but words, and would be found everywhere.
+const SHORTEST_SECRET: usize = 6;
+
+impl ServerWitness {
+    pub(crate) fn new(
+        config: &ServerConfig,
+        shared: Arc<Shared>,
+        epochs: Arc<Epochs>,
+        station: Weak<Station>,
+    ) -> Self {
+        let secrets = match &config.transport {
+            Transport::Stdio { env, .. } => env,
+            Transport::Http { headers, .. } => headers,
+        };
+        Self {
+            name: config.name.clone(),
+            shared,
+            epochs,
+            station,
+            secrets: secrets
+                .values()
+                .filter(|secret| secret.expose().len() >= SHORTEST_SECRET)
+                .cloned()
+                .collect(),
+        }
+    }
+
+    fn stderr_line(&self, line: &str) {
+        let line = self.clean(line);
+        self.shared.log(&self.name, "stderr", &line);
+        self.shared.emit(&self.name, || EventKind::Stderr { line });
+    }
+
+    fn log_message(&self, message: &LogMessageParams) {
+        let text: Result<String, _> = message.data.decode();
+        let text = text.unwrap_or_else(|_| message.data.to_string());
+        let text = match &message.logger {
+            Some(logger) => format!("{logger}: {text}"),
+            None => text,
+        };
+        self.shared
+            .log(&self.name, &message.level, &self.clean(&text));
+        self.shared.emit(&self.name, || EventKind::Log {
+            level: message.level.clone(),
+            logger: message.logger.clone(),
+            data: message.data.clone(),
+        });
+    }
+
+    fn list_changed(&self, kind: ListKind) {
+        self.epochs.list_changed(kind);
+        if kind == ListKind::Resources {
+            // One notification stands for both lists of resources.
+            self.epochs.list_changed(ListKind::Templates);
+        }
+        self.shared
+            .emit(&self.name, || EventKind::ListChanged { list: kind });
+        if let Some(station) = self.station.upgrade() {
+            station.refresh_later(kind);
+        }
+    }
+
+    fn defect(&self, problem: String) {
+        let problem = self.clean(&problem);
+        self.shared.log(&self.name, "protocol", &problem);
+        self.shared
+            .emit(&self.name, || EventKind::Defect { problem });
+    }
+
+    fn happened(&self, event: &ClientEvent) {
+        match event {
+            ClientEvent::Log(message) => self.log_message(message),
+            ClientEvent::ToolsChanged { .. } => self.list_changed(ListKind::Tools),
+            ClientEvent::PromptsChanged { .. } => self.list_changed(ListKind::Prompts),
+            ClientEvent::ResourcesChanged { .. } => self.list_changed(ListKind::Resources),
+            ClientEvent::ResourceUpdated { uri, .. } => {
+                self.shared.cache.resource_changed(&self.name, uri);
+                self.shared.emit(&self.name, || EventKind::ResourceUpdated {
+                    uri: uri.clone(),
+                });
+            }
+            ClientEvent::Stray { line, reason } => {
+                self.defect(format!("not a message: {line} ({reason})"));
+            }
+            ClientEvent::Violation(problem) => self.defect(problem.clone()),
+            ClientEvent::Missed(count) => {
+                // Any change may have been among them.
+                self.epochs.everything_changed();
+                self.shared
+                    .emit(&self.name, || EventKind::Missed { count: *count });
+            }
+            ClientEvent::ElicitationComplete { .. } => {
+                self.notification("notifications/elicitation/complete");
+            }
+            ClientEvent::Other { method, .. } => self.notification(method),
+            ClientEvent::Acknowledged { .. } => {}
+        }
+    }
+
+    fn notification(&self, method: &str) {
+        self.shared.emit(&self.name, || EventKind::Notification {
+            method: method.to_owned(),
+        });
+    }
+}
+
+impl Witness for ServerWitness {
+    fn state(&self, state: ServerState, failure: Option<&Failure>) {
+        let cause = failure.map(|failure| self.clean(&failure.cause.to_string()));
+        match &cause {
+            Some(cause) => {
+                let text = format!("{}: {cause}", state.as_str());
+                self.shared.log(&self.name, "state", &text);
+            }
+            None => self.shared.log(&self.name, "state", state.as_str()),
+        }
+        self.shared
+            .emit(&self.name, || EventKind::State { state, cause });
+    }
+
+    fn disconnected(&self) {
+        // Changes from now on are told to nobody.
+        self.epochs.everything_changed();
+    }
+
+    fn connected(&self, client: &Client) {
+        let mut events = client.events();
+        let witness = self.clone();
+        tokio::spawn(async move {
+            while let Some(event) = events.next().await {
+                witness.happened(&event);
+            }
+        });
+        // Both in one go, so that no line is missed or comes twice: nothing reads in between.
+        let mut lines = client.stderr().follow();
+        let earlier = client.stderr().tail();
+        let witness = self.clone();
+        tokio::spawn(async move {
+            for line in earlier {
+                witness.stderr_line(&line);
+            }
+            while let Some(line) = lines.next().await {
+                witness.stderr_line(&line);
+            }
+        });
+    }
+
+    fn clean(&self, line: &str) -> String {
+        let mut line = line.to_owned();
+        for secret in &*self.secrets {
+            if line.contains(secret.expose()) {
+                line = line.replace(secret.expose(), "***");
+            }
+        }
+        line
+    }
+}
