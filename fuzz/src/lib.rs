@@ -12,6 +12,7 @@ use attache_protocol::{
     subscription_id,
 };
 use bytes::Bytes;
+use serde_json::value::RawValue;
 
 pub use methods::methods;
 
@@ -66,16 +67,16 @@ pub fn envelope(bytes: &[u8]) {
 }
 
 fn look_at(frame: &Bytes, message: Message<'_>) {
-    let raw = match message {
+    let text = match message {
         Message::Request { id, params, .. } => {
             let _ = id.as_counter();
             let echoed = serde_json::to_string(&id).unwrap_or_default();
             assert_eq!(serde_json::from_str(&echoed).ok(), Some(id));
-            params
+            params.map(RawValue::get)
         }
-        Message::Notification { params, .. } => params,
+        Message::Notification { params, .. } => params.map(RawValue::get),
         Message::Response { outcome, .. } => match outcome {
-            Outcome::Result(raw) => Some(raw),
+            Outcome::Result(text) => Some(text),
             Outcome::Error(error) => {
                 assert!(!error.to_string().is_empty());
                 None
@@ -86,8 +87,8 @@ fn look_at(frame: &Bytes, message: Message<'_>) {
             }
         },
     };
-    if let Some(raw) = raw {
-        let payload = Payload::of_frame(frame, raw);
+    if let Some(text) = text {
+        let payload = Payload::of_frame(frame, text);
         let _ = ResultKind::of(&payload);
         let _ = subscription_id(&payload);
         assert!(payload.to_json().is_ok());

@@ -19,6 +19,7 @@ mod meaning;
 mod negotiate;
 mod request;
 mod rounds;
+mod sending;
 mod server;
 mod settings;
 mod stderr;
@@ -35,6 +36,7 @@ pub use events::{Event, Events};
 pub use handlers::{ElicitationModes, Refusal, SamplingTools};
 pub use process::{ExitReason, Guardianship, SpawnError};
 pub use request::Request;
+pub use sending::{Sending, SendingRaw};
 pub use server::Server;
 pub use settings::{
     CancelForm, EraChoice, ErrorAlias, InitializedNotice, Limits, MissingInputSchema, Quirks,

@@ -90,12 +90,16 @@ impl Lifeline {
                 fate.writing_ended(end).await;
             }
         });
+        let deadlines = tokio::spawn({
+            let link = fate.link.clone();
+            async move { link.run_deadlines().await }
+        });
         Self {
             link: fate.link,
             process: fate.process,
             stderr: fate.stderr,
             closing: fate.closing,
-            tasks: vec![reader, writer],
+            tasks: vec![reader, writer, deadlines],
         }
     }
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use attache_protocol::frame::Params;
 use attache_protocol::{Era, ErrorObject, Json, Method as _, ReadResource, Revision, codes};
 
 use crate::error::Meaning;
@@ -11,7 +12,7 @@ use crate::settings::ErrorAlias;
 pub(crate) fn meaning_of(
     error: &ErrorObject,
     method: &str,
-    params: &Json,
+    params: &Params,
     revision: Option<Revision>,
     aliases: &BTreeMap<i64, ErrorAlias>,
 ) -> Meaning {
@@ -47,13 +48,16 @@ pub(crate) fn meaning_of(
 const SERVER_ERROR: i64 = -32000;
 
 /// Whether the error's data names the very URI that was asked for.
-fn names_uri_of(error: &ErrorObject, params: &Json) -> bool {
-    let uri = |json: &Json| {
-        let value = json.to_value().ok()?;
-        Some(value.get("uri")?.as_str()?.to_owned())
-    };
-    let named = error.data.as_ref().and_then(uri);
-    named.is_some() && named == uri(params)
+fn names_uri_of(error: &ErrorObject, params: &Params) -> bool {
+    #[derive(serde::Deserialize)]
+    struct Named {
+        uri: String,
+    }
+    let named = error.data.as_ref().map(Json::decode::<Named>);
+    match (named, params.decode::<Named>()) {
+        (Some(Ok(named)), Ok(asked)) => named.uri == asked.uri,
+        _ => false,
+    }
 }
 
 #[cfg(test)]
@@ -74,7 +78,7 @@ mod tests {
             message: "m".to_owned(),
             data: data.map(|text| Json::parse(text).unwrap()),
         };
-        let params = Json::parse(r#"{"uri":"note:1"}"#).unwrap();
+        let params = Params::write(&serde_json::json!({"uri": "note:1"})).unwrap();
         let aliases = aliases.iter().copied().collect();
         assert_eq!(
             meaning_of(&error, method, &params, Some(revision), &aliases),

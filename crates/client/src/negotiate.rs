@@ -5,7 +5,7 @@
 use std::future::Future;
 use std::sync::Arc;
 
-use attache_protocol::frame::MetaFields;
+use attache_protocol::frame::{MetaFields, Params};
 use attache_protocol::{
     ClientCapabilities, Discover, DiscoverResult, Era, ErrorObject, Implementation, Initialize,
     InitializeParams, InitializeResult, Initialized, Json, Method, NoParams, Payload, Revision,
@@ -13,7 +13,7 @@ use attache_protocol::{
 };
 use tokio::time::Instant;
 
-use crate::connection::{Exchange, FOR_EVER, Failure, Link, ProgressWish, TimeLeft};
+use crate::connection::{Exchange, FOR_EVER, Failure, Link, Patience, ProgressWish, TimeLeft};
 use crate::error::{ConnectError, Meaning, ServerError};
 use crate::settings::{EraChoice, InitializedNotice, Settings, TasksExtension};
 
@@ -218,7 +218,7 @@ impl Negotiation<'_> {
 
     async fn initialize(&self, revision: Revision) -> Result<Agreement, ConnectError> {
         let mut exchange = self.begin_initialize(revision)?;
-        let answer = exchange.finish(&mut self.start_time(), drop).await;
+        let answer = exchange.answered().await;
         self.agree_legacy(answer).await
     }
 
@@ -226,8 +226,7 @@ impl Negotiation<'_> {
     /// still wins if it comes first (fault 31).
     async fn initialize_beside(&self, mut probe: Exchange) -> Result<Agreement, ConnectError> {
         let mut initialize = self.begin_initialize(self.newest_legacy())?;
-        let mut time = self.start_time();
-        let mut initialized = std::pin::pin!(initialize.finish(&mut time, drop));
+        let mut initialized = std::pin::pin!(initialize.answered());
         tokio::select! {
             biased;
             late = probe.answered() => match judge(late) {
@@ -249,7 +248,7 @@ impl Negotiation<'_> {
                 // A refused version is named in the error; ask once more (S-INIT-19).
                 Some(revision) => {
                     let mut exchange = self.begin_initialize(revision)?;
-                    let answer = exchange.finish(&mut self.start_time(), drop).await;
+                    let answer = exchange.answered().await;
                     self.read_initialized(answer)
                         .map_err(|Refused(error)| self.refused(Initialize::NAME, error))?
                 }
@@ -306,12 +305,21 @@ impl Negotiation<'_> {
 
     fn begin_discover(&self, revision: Revision) -> Result<Exchange, ConnectError> {
         let request_meta = self.modern_meta(revision)?;
-        self.begin(Discover::NAME, &NoParams::default(), &request_meta)
+        let patience = Patience::Endless;
+        self.begin(
+            Discover::NAME,
+            &NoParams::default(),
+            &request_meta,
+            patience,
+        )
     }
 
     fn begin_initialize(&self, revision: Revision) -> Result<Exchange, ConnectError> {
         let params = InitializeParams::new(revision, &self.capabilities, &self.settings.identity);
-        self.begin(Initialize::NAME, &params, &MetaFields::default())
+        // The whole of connecting has a deadline of its own, so one step may take all of it.
+        let whole = self.settings.timeouts.start;
+        let patience = Patience::While(TimeLeft::new(self.link, whole, whole, None));
+        self.begin(Initialize::NAME, &params, &MetaFields::default(), patience)
     }
 
     fn begin<P: serde::Serialize>(
@@ -319,10 +327,11 @@ impl Negotiation<'_> {
         method: &str,
         params: &P,
         request_meta: &MetaFields,
+        patience: Patience,
     ) -> Result<Exchange, ConnectError> {
-        let params = Json::from_serialize(params).map_err(own_fault)?;
+        let params = Params::write(params).map_err(own_fault)?;
         self.link
-            .begin(method, &params, request_meta, ProgressWish::None)
+            .begin(method, &params, request_meta, ProgressWish::None, patience)
             .map_err(|failure| match judge(Err(failure)) {
                 Verdict::Left(error) => error,
                 verdict => ConnectError::Protocol(format!("{verdict:?}")),
@@ -351,12 +360,6 @@ impl Negotiation<'_> {
             .protocol
             .filter(|revision| revision.era() == Era::Legacy)
             .unwrap_or(Revision::V2025_11_25)
-    }
-
-    /// The whole of connecting has a deadline of its own, so one step may take all of it.
-    fn start_time(&self) -> TimeLeft {
-        let whole = self.settings.timeouts.start;
-        TimeLeft::new(self.link, whole, whole, None)
     }
 
     fn no_common_revision(&self, offered: Vec<String>) -> ConnectError {

@@ -6,17 +6,18 @@ use std::marker::PhantomData;
 use std::pin::Pin;
 use std::time::Duration;
 
-use attache_protocol::frame::MetaFields;
+use attache_protocol::frame::{MetaFields, Params};
 use attache_protocol::{
-    CallTool, ErrorObject, Extra, GetPrompt, Json, Method, Payload, ProgressParams, ReadResource,
+    CallTool, ErrorObject, Extra, GetPrompt, Method, Payload, ProgressParams, ReadResource,
     shortened,
 };
 use serde::Serialize;
 
 use crate::client::Client;
-use crate::connection::{Failure, ProgressWish, TimeLeft};
+use crate::connection::{Failure, Patience, ProgressWish, TimeLeft};
 use crate::error::{Error, ServerError};
 use crate::meaning::meaning_of;
+use crate::sending::{Sending, SendingRaw};
 
 /// What receives the progress of a request.
 type ProgressListener = Box<dyn FnMut(ProgressParams) + Send>;
@@ -38,7 +39,7 @@ type ProgressListener = Box<dyn FnMut(ProgressParams) + Send>;
 #[must_use = "a request is sent when it is awaited"]
 pub struct Request<M> {
     client: Client,
-    params: Result<Json, Box<Error>>,
+    params: Result<Params, Box<Error>>,
     options: Options,
     method: PhantomData<fn() -> M>,
 }
@@ -56,8 +57,18 @@ pub(crate) struct Options {
 }
 
 impl Options {
+    /// Whether there is more to do than to send the request and to wait for its answer.
+    pub(crate) fn wants_more_than_an_answer(&self) -> bool {
+        self.on_progress.is_some() || self.cancel.is_some()
+    }
+
+    /// The metadata of the request, with what the connection adds to every request.
+    pub(crate) fn meta_for(&self, client: &Client) -> MetaFields {
+        client.request_meta(&self.meta)
+    }
+
     /// Moves `_meta` that the caller wrote into the params to where all metadata is joined.
-    pub(crate) fn take_meta(&mut self, method: &str, params: Json) -> Result<Json, Error> {
+    pub(crate) fn take_meta(&mut self, method: &str, params: Params) -> Result<Params, Error> {
         let unreadable = |error: serde_json::Error| Error::Input(format!("{method}: {error}"));
         if !params.as_str().contains("\"_meta\"") {
             return Ok(params);
@@ -69,7 +80,7 @@ impl Options {
         for (key, value) in own.decode::<Extra>().map_err(unreadable)?.iter() {
             self.meta.add(key, value).map_err(unreadable)?;
         }
-        Json::from_serialize(&members).map_err(unreadable)
+        Params::write(&members).map_err(unreadable)
     }
 }
 
@@ -127,32 +138,17 @@ impl<M: Method> Request<M> {
     }
 
     /// Sends the request and gives its result as the server sent it.
-    #[expect(
-        clippy::manual_async_fn,
-        reason = "an async block uses what it captures in place, a function would keep it twice"
-    )]
-    pub fn raw(mut self) -> impl Future<Output = Result<Payload, Error>> + Send {
-        async move {
-            match &self.params {
-                Ok(params) => perform(&self.client, M::NAME, params, &mut self.options).await,
-                Err(error) => Err(Error::clone(error)),
-            }
-        }
+    pub fn raw(self) -> SendingRaw {
+        SendingRaw::new(self.client, M::NAME, self.params, self.options)
     }
 }
 
-impl<M> IntoFuture for Request<M>
-where
-    M: Method + 'static,
-    M::Result: 'static,
-{
+impl<M: Method> IntoFuture for Request<M> {
     type Output = Result<M::Result, Error>;
-    type IntoFuture = Pin<Box<dyn Future<Output = Self::Output> + Send>>;
+    type IntoFuture = Sending<M>;
 
     fn into_future(self) -> Self::IntoFuture {
-        let client = self.client.clone();
-        let raw = self.raw();
-        Box::pin(async move { client.decode::<M>(&raw.await?) })
+        Sending::new(self.raw())
     }
 }
 
@@ -162,8 +158,11 @@ impl<M: Method> fmt::Debug for Request<M> {
     }
 }
 
-pub(crate) fn write_params<P: Serialize + ?Sized>(method: &str, params: &P) -> Result<Json, Error> {
-    Json::from_serialize(params).map_err(|error| Error::Input(format!("{method}: {error}")))
+pub(crate) fn write_params<P: Serialize + ?Sized>(
+    method: &str,
+    params: &P,
+) -> Result<Params, Error> {
+    Params::write(params).map_err(|error| Error::Input(format!("{method}: {error}")))
 }
 
 /// Sends a request of any name and follows it to its end, rounds and tasks included.
@@ -172,7 +171,7 @@ pub(crate) fn write_params<P: Serialize + ?Sized>(method: &str, params: &P) -> R
 pub(crate) async fn perform(
     client: &Client,
     method: &str,
-    params: &Json,
+    params: &Params,
     options: &mut Options,
 ) -> Result<Payload, Error> {
     let Some(cancel) = options.cancel.take() else {
@@ -195,7 +194,7 @@ impl Client {
     pub(crate) async fn exchange(
         &self,
         method: &str,
-        params: &Json,
+        params: &Params,
         options: &mut Options,
         time: &mut TimeLeft,
     ) -> Result<Payload, Error> {
@@ -203,7 +202,7 @@ impl Client {
             Some(_) => ProgressWish::Notes,
             None => ProgressWish::None,
         };
-        let request_meta = self.request_meta(&options.meta);
+        let request_meta = options.meta_for(self);
         if !self.link().has_room() {
             // Waiting for room to write counts as waiting for the answer.
             let room = tokio::time::timeout_at(time.end(), self.link().room());
@@ -211,11 +210,15 @@ impl Client {
                 self.explain(Failure::TimedOut(time.spent(self.link())), method, params)
             })?;
         }
-        let answer = match self.link().begin(method, params, &request_meta, wish) {
+        let patience = Patience::While(*time);
+        let begun = self
+            .link()
+            .begin(method, params, &request_meta, wish, patience);
+        let answer = match begun {
             Ok(mut exchange) => {
                 let on_progress = &mut options.on_progress;
                 exchange
-                    .finish(time, |note| {
+                    .finish(|note| {
                         if let Some(listener) = on_progress {
                             listener(note);
                         }
@@ -248,7 +251,7 @@ impl Client {
     }
 
     /// Puts a failure into context.
-    pub(crate) fn explain(&self, failure: Failure, method: &str, params: &Json) -> Error {
+    pub(crate) fn explain(&self, failure: Failure, method: &str, params: &Params) -> Error {
         let method = method.to_owned();
         match failure {
             Failure::Server(error) => self.explain_error(method, error, params),
@@ -260,7 +263,7 @@ impl Client {
         }
     }
 
-    fn explain_error(&self, method: String, error: ErrorObject, params: &Json) -> Error {
+    fn explain_error(&self, method: String, error: ErrorObject, params: &Params) -> Error {
         let link = self.link();
         let aliases = &link.quirks.error_aliases;
         let meaning = meaning_of(&error, &method, params, link.revision(), aliases);

@@ -6,9 +6,10 @@
 
 use std::time::Duration;
 
+use attache_protocol::frame::Params;
 use attache_protocol::{
-    CallTool, Era, GetPrompt, InputRequestKind as Question, InputRequired, InputResponses, Json,
-    Method, Payload, ReadResource, ResultKind, Revision, UrlElicitationRequiredData, retry_params,
+    CallTool, Era, GetPrompt, InputRequestKind as Question, InputRequired, InputResponses, Method,
+    Payload, ReadResource, ResultKind, Revision, UrlElicitationRequiredData, retry_params,
 };
 
 use crate::client::Client;
@@ -25,7 +26,7 @@ impl Client {
     pub(crate) async fn rounds(
         &self,
         method: &str,
-        params: &Json,
+        params: &Params,
         options: &mut Options,
     ) -> Result<Payload, Error> {
         let mut time = self.time_for(method, options);
@@ -39,10 +40,10 @@ impl Client {
         }
     }
 
-    async fn further_rounds(
+    pub(crate) async fn further_rounds(
         &self,
         method: &str,
-        params: &Json,
+        params: &Params,
         options: &mut Options,
         step: Step,
     ) -> Result<Payload, Error> {
@@ -62,7 +63,7 @@ impl Client {
     pub(crate) async fn settle(
         &self,
         method: &str,
-        params: &Json,
+        params: &Params,
         options: &mut Options,
     ) -> Result<Settled, Error> {
         let mut time = self.time_for(method, options);
@@ -75,7 +76,7 @@ impl Client {
     async fn repeat(
         &self,
         method: &str,
-        params: &Json,
+        params: &Params,
         options: &mut Options,
         mut step: Step,
     ) -> Result<Settled, Error> {
@@ -116,7 +117,7 @@ impl Client {
         })
     }
 
-    fn sort(&self, method: &str, answer: Result<Payload, Error>) -> Result<Step, Error> {
+    pub(crate) fn sort(&self, method: &str, answer: Result<Payload, Error>) -> Result<Step, Error> {
         match answer {
             Ok(payload) => self.sort_result(method, payload),
             Err(Error::Server(error)) if error.meaning == Meaning::UrlElicitationRequired => {
@@ -213,7 +214,7 @@ pub(crate) enum Settled {
 }
 
 /// What a server's answer asks for next.
-enum Step {
+pub(crate) enum Step {
     /// Nothing: it is the answer.
     Answer(Payload),
     /// Answers to questions.

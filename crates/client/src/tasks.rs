@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use attache_protocol::frame::MetaFields;
+use attache_protocol::frame::{MetaFields, Params};
 use attache_protocol::{
     CallTool, CallToolResult, CancelTask, CreateTaskResult, Entries, Era, ExtCancelTask,
     ExtGetTask, ExtTask, ExtUpdateTask, ExtUpdateTaskParams, GetTask, InputRequired, Json,
@@ -83,7 +83,7 @@ impl Client {
             arguments,
             task,
         };
-        let params = Json::from_serialize(&call)
+        let params = Params::write(&call)
             .map_err(|error| Error::Input(format!("arguments of {tool}: {error}")))?;
         let mut options = Options::default();
         match self.settle(CallTool::NAME, &params, &mut options).await? {
@@ -228,7 +228,9 @@ impl TaskHandle {
                 (TaskStatus::Completed, Some(result), _) => return Ok(result.into()),
                 (TaskStatus::Failed, _, Some(error)) => {
                     let failure = crate::connection::Failure::Server(error);
-                    return Err(self.client.explain(failure, method, &Json::default()));
+                    return Err(self
+                        .client
+                        .explain(failure, method, &Json::default().into()));
                 }
                 (status, ..) if status.is_terminal() => {
                     return Err(self.ended_without_result(method, &state));

@@ -3,15 +3,15 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use attache_protocol::frame::MetaFields;
+use attache_protocol::frame::{MetaFields, Params};
 use attache_protocol::{
-    Entries, Era, Json, Listen, ListenParams, Method as _, Paged, Subscribe, SubscribeParams,
+    Entries, Era, Listen, ListenParams, Method as _, Paged, Subscribe, SubscribeParams,
     SubscriptionFilter, Unsubscribe,
 };
 use tokio::sync::{OnceCell, watch};
 
 use crate::client::Client;
-use crate::connection::{Exchange, Failure, ProgressWish};
+use crate::connection::{Exchange, Failure, Patience, ProgressWish};
 use crate::error::Error;
 use crate::events::{Event, Events};
 use crate::request::Request;
@@ -149,14 +149,20 @@ impl Client {
     }
 
     async fn listen(&self, wanted: SubscriptionFilter) -> Result<Watch, Error> {
-        let params = Json::from_serialize(&ListenParams::new(wanted))
+        let params = Params::write(&ListenParams::new(wanted))
             .map_err(|error| Error::Input(error.to_string()))?;
         let mut events = self.events();
         let request_meta = self.request_meta(&Default::default());
         let explain = |failure| self.explain(failure, Listen::NAME, &params);
         let mut exchange = self
             .link()
-            .begin(Listen::NAME, &params, &request_meta, ProgressWish::None)
+            .begin(
+                Listen::NAME,
+                &params,
+                &request_meta,
+                ProgressWish::None,
+                Patience::Endless,
+            )
             .map_err(explain)?;
         let patience = self.link().timeouts.request;
         let acknowledged = acknowledgement(&mut events, exchange.id());

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use crate::record::Key;
+use crate::scan::is_one_value;
 use crate::{Json, RequestId};
 
 /// One message as it lies in its line.
@@ -45,8 +46,8 @@ pub enum Message<'a> {
 /// What a response says.
 #[derive(Debug)]
 pub enum Outcome<'a> {
-    /// The raw result.
-    Result(&'a RawValue),
+    /// The raw result: the text of one JSON value.
+    Result(&'a str),
     /// An error of the peer.
     Error(ErrorObject),
     /// The response breaks JSON-RPC in the way described.
@@ -118,7 +119,7 @@ pub fn parse_line(line: &[u8]) -> Line<'_> {
 }
 
 /// A short way for successful answers in the two orders nearly every server writes them in. What is
-/// left between the fixed parts is parsed as one value, so nothing else can hide in the line.
+/// left between the fixed parts is checked to be one value, so nothing else can hide in the line.
 fn plain_result(text: &str) -> Option<Message<'_>> {
     let (id, result) = match text.strip_prefix(r#"{"jsonrpc":"2.0","id":"#) {
         Some(rest) => {
@@ -137,9 +138,10 @@ fn plain_result(text: &str) -> Option<Message<'_>> {
     {
         return None;
     }
+    is_one_value(result).then_some(())?;
     Some(Message::Response {
         id: Some(id.parse::<u64>().ok()?.into()),
-        outcome: Outcome::Result(serde_json::from_str(result).ok()?),
+        outcome: Outcome::Result(result),
     })
 }
 
@@ -281,7 +283,7 @@ impl<'a> Envelope<'a> {
     fn outcome(&self, text: &str) -> Outcome<'a> {
         match (self.result, self.error) {
             (Some(result), None) if matches!(result.get().as_bytes()[0], b'{' | b'n') => {
-                Outcome::Result(result)
+                Outcome::Result(result.get())
             }
             (Some(result), None) => Outcome::Malformed(format!(
                 "the result is not an object: {}",

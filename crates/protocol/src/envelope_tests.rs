@@ -20,7 +20,7 @@ fn sorted(line: &[u8]) -> String {
         Line::Message(Message::Response { id, outcome }) => {
             let id = id.map_or("-".to_owned(), |id| id.to_string());
             match outcome {
-                Outcome::Result(raw) => format!("result {id} {}", raw.get()),
+                Outcome::Result(text) => format!("result {id} {text}"),
                 Outcome::Error(error) => format!("error {id} {error}"),
                 Outcome::Malformed(reason) => format!("malformed {id}: {reason}"),
             }

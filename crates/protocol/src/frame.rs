@@ -4,9 +4,38 @@
 //! protocol plumbing.
 
 use serde::Serialize;
+use serde::de::DeserializeOwned;
 use serde::ser::Error as _;
 
-use crate::{ErrorObject, RequestId};
+use crate::json::decode_text;
+use crate::{ErrorObject, Json, RequestId};
+
+/// The params of a request, written as JSON and ready to be copied into its frame.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Params(String);
+
+impl From<Json> for Params {
+    fn from(params: Json) -> Self {
+        Self(params.as_str().to_owned())
+    }
+}
+
+impl Params {
+    /// Writes params of any type.
+    pub fn write<P: Serialize + ?Sized>(params: &P) -> Result<Self, serde_json::Error> {
+        serde_json::to_string(params).map(Self)
+    }
+
+    /// The JSON text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Decodes the params as `T`.
+    pub fn decode<T: DeserializeOwned>(&self) -> Result<T, serde_json::Error> {
+        decode_text(&self.0)
+    }
+}
 
 /// What to do with params that turn out to be an empty object.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -54,10 +83,28 @@ pub fn request<P: Serialize + ?Sized>(
     empty: EmptyParams,
 ) -> Result<Vec<u8>, serde_json::Error> {
     let mut line = Vec::with_capacity(256);
-    line.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
-    serde_json::to_writer(&mut line, &id)?;
-    write_method(&mut line, method, params, meta, empty)?;
-    Ok(end_line(line))
+    append_request(&mut line, id, method, &Params::write(params)?, meta, empty)?;
+    Ok(line)
+}
+
+/// Appends a request as one line to what waits to be written; nothing if it cannot be written.
+pub fn append_request(
+    lines: &mut Vec<u8>,
+    id: u64,
+    method: &str,
+    params: &Params,
+    meta: &[&MetaFields],
+    empty: EmptyParams,
+) -> Result<(), serde_json::Error> {
+    let start = lines.len();
+    lines.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
+    let written = serde_json::to_writer(&mut *lines, &id)
+        .and_then(|()| write_method(lines, method, params, meta, empty));
+    match written {
+        Ok(()) => end_line(lines, start),
+        Err(_) => lines.truncate(start),
+    }
+    written
 }
 
 /// A notification as one line.
@@ -68,8 +115,10 @@ pub fn notification<P: Serialize + ?Sized>(
 ) -> Result<Vec<u8>, serde_json::Error> {
     let mut line = Vec::with_capacity(128);
     line.extend_from_slice(b"{\"jsonrpc\":\"2.0\"");
-    write_method(&mut line, method, params, meta, EmptyParams::Omit)?;
-    Ok(end_line(line))
+    let params = Params::write(params)?;
+    write_method(&mut line, method, &params, meta, EmptyParams::Omit)?;
+    end_line(&mut line, 0);
+    Ok(line)
 }
 
 /// A successful answer as one line.
@@ -98,13 +147,14 @@ fn response<T: Serialize + ?Sized>(
     line.extend_from_slice(b"\":");
     serde_json::to_writer(&mut line, value)?;
     line.push(b'}');
-    Ok(end_line(line))
+    end_line(&mut line, 0);
+    Ok(line)
 }
 
-fn write_method<P: Serialize + ?Sized>(
+fn write_method(
     line: &mut Vec<u8>,
     method: &str,
-    params: &P,
+    params: &Params,
     meta: &[&MetaFields],
     empty: EmptyParams,
 ) -> Result<(), serde_json::Error> {
@@ -113,14 +163,14 @@ fn write_method<P: Serialize + ?Sized>(
     let before_params = line.len();
     line.extend_from_slice(b",\"params\":");
     let start = line.len();
-    serde_json::to_writer(&mut *line, params)?;
-    if &line[start..] == b"null" {
-        line.truncate(start);
-        line.extend_from_slice(b"{}");
-    }
-    if line.get(start) != Some(&b'{') {
+    let text = match params.as_str() {
+        "null" => "{}",
+        text => text,
+    };
+    if !text.starts_with('{') {
         return Err(serde_json::Error::custom("params must be a JSON object"));
     }
+    line.extend_from_slice(text.as_bytes());
     if meta.iter().any(|part| !part.is_empty()) {
         append_meta(line, start, meta);
     } else if empty == EmptyParams::Omit && line[start + 1..].trim_ascii() == b"}" {
@@ -147,16 +197,15 @@ fn append_meta(line: &mut Vec<u8>, start: usize, meta: &[&MetaFields]) {
     line.extend_from_slice(b"}}");
 }
 
-/// Ends the line. Raw JSON from outside may be spread over several lines; in JSON a raw line break
-/// can only be white space, so a blank says the same (X-STDIO-01).
-fn end_line(mut line: Vec<u8>) -> Vec<u8> {
-    let mut at = 0;
+/// Ends the line that begins at `start`. Raw JSON from outside may be spread over several lines; in
+/// JSON a raw line break can only be white space, so a blank says the same (X-STDIO-01).
+fn end_line(line: &mut Vec<u8>, start: usize) {
+    let mut at = start;
     while let Some(found) = memchr::memchr2(b'\n', b'\r', &line[at..]) {
         at += found;
         line[at] = b' ';
     }
     line.push(b'\n');
-    line
 }
 
 #[cfg(test)]
@@ -164,7 +213,6 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::Json;
 
     fn meta(fields: &[(&str, u64)]) -> MetaFields {
         let mut meta = MetaFields::default();

@@ -154,6 +154,16 @@ impl<W> InFlight<W> {
         Ok(())
     }
 
+    /// Whether no call can begin any more.
+    pub fn is_closed(&self) -> bool {
+        self.closed
+    }
+
+    /// The open calls and their waiters, in no order.
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = (u64, &mut W)> {
+        self.open.iter_mut().map(|(id, waiter)| (*id, waiter))
+    }
+
     /// The waiter of an open call.
     pub fn get_mut(&mut self, id: u64) -> Option<&mut W> {
         self.open.get_mut(&id)

@@ -38,6 +38,7 @@ mod revision;
 mod roots;
 mod rounds;
 mod sampling;
+mod scan;
 mod subscriptions;
 mod task_extension;
 mod tasks;

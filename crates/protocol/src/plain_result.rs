@@ -5,6 +5,7 @@
 //! reads only what it is sure to read as the typed way would, and gives up on anything else; the
 //! typed way then decides. Its input has passed the envelope's parser, so it is well-formed JSON.
 
+use crate::scan::end_of_run;
 use crate::{CallToolResult, Content, TextContent};
 
 /// Reads a result that has no members but `content`, with plain text blocks, and `isError`.
@@ -100,7 +101,7 @@ impl<'a> Reader<'a> {
     /// A member's name; none that matters has escapes.
     fn name(&mut self) -> Option<&'a str> {
         self.token(b'"')?;
-        let length = memchr::memchr2(b'"', b'\\', self.rest())?;
+        let length = end_of_run(self.rest())?;
         let name = &self.text[self.at..self.at + length];
         self.at += length;
         self.token(b'"')?;
@@ -189,30 +190,6 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// How far it is to the next quote or backslash. Text with line breaks has one every few words, so
-/// the first words are looked at without the set-up that a search over long runs needs.
-fn end_of_run(text: &[u8]) -> Option<usize> {
-    const LOOKED_AT: usize = 64;
-    const EACH: u64 = u64::MAX / 0xff;
-    let has_zero = |word: u64| word.wrapping_sub(EACH) & !word & (EACH << 7);
-    let mut at = 0;
-    while at < LOOKED_AT {
-        let Some(eight) = text.get(at..at + 8) else {
-            break;
-        };
-        let word = u64::from_le_bytes(eight.try_into().ok()?);
-        let quotes = has_zero(word ^ (EACH * u64::from(b'"')));
-        let backslashes = has_zero(word ^ (EACH * u64::from(b'\\')));
-        // Bits above the lowest may be false alarms, the lowest is not.
-        let found = quotes | backslashes;
-        if found != 0 {
-            return Some(at + found.trailing_zeros() as usize / 8);
-        }
-        at += 8;
-    }
-    memchr::memchr2(b'"', b'\\', &text[at..]).map(|found| at + found)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -270,24 +247,6 @@ mod tests {
         ] {
             check(json, None);
         }
-    }
-
-    #[test]
-    fn the_end_of_a_run_is_found_wherever_it_is() {
-        for length in 0..200 {
-            for end in ['"', '\\'] {
-                let text = format!(
-                    "{}{end}\\\"ä!#[]",
-                    "ä!#[]^\u{1}".repeat(40)[..]
-                        .chars()
-                        .take(length)
-                        .collect::<String>()
-                );
-                let expected = memchr::memchr2(b'"', b'\\', text.as_bytes());
-                assert_eq!(end_of_run(text.as_bytes()), expected, "{length}");
-            }
-        }
-        assert_eq!(end_of_run(b"no end"), None);
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::fmt;
 
 use serde_json::value::RawValue;
 
+use crate::frame::Params;
 use crate::peek::peek;
 use crate::record::record;
 use crate::{
@@ -140,10 +141,10 @@ pub type InputResponses = BTreeMap<String, Json>;
 /// The params of the next round: those of the first one with answers and state joined to them
 /// (C-MRTR-15). What is absent is not sent (C-MRTR-14).
 pub fn retry_params(
-    original: &Json,
+    original: &Params,
     responses: &InputResponses,
     state: Option<&Json>,
-) -> Result<Json, serde_json::Error> {
+) -> Result<Params, serde_json::Error> {
     let mut params: Extra = original.decode::<Option<Extra>>()?.unwrap_or_default();
     params.remove("inputResponses");
     params.remove("requestState");
@@ -153,7 +154,7 @@ pub fn retry_params(
     if let Some(state) = state {
         params.insert("requestState", state.clone());
     }
-    Json::from_serialize(&params)
+    Params::write(&params)
 }
 
 #[cfg(test)]
@@ -245,6 +246,7 @@ mod tests {
         ));
         let result: InputRequired = result.decode().unwrap();
         let original = Json::parse(r#"{"name":"t","arguments":{"big":1e400}}"#).unwrap();
+        let original = Params::from(original);
         let retry = retry_params(
             &original,
             &InputResponses::new(),
@@ -258,7 +260,7 @@ mod tests {
 
     #[test]
     fn c_mrtr_14_and_15_a_retry_has_the_first_params_and_only_its_own_round() {
-        let first = Json::from(json!({"uri": "a:b"}));
+        let first = Params::write(&json!({"uri": "a:b"})).unwrap();
         let responses = InputResponses::from([("q".to_owned(), Json::from(json!({"roots": []})))]);
         let state = Json::from(json!("s1"));
         let second = retry_params(&first, &responses, Some(&state)).unwrap();
@@ -269,8 +271,9 @@ mod tests {
         // The third round is made from the second one and asks for nothing but patience.
         let third = retry_params(&second, &InputResponses::new(), None).unwrap();
         assert_eq!(third, first);
-        let empty = retry_params(&Json::default(), &InputResponses::new(), None).unwrap();
+        let empty =
+            retry_params(&Params::write(&()).unwrap(), &InputResponses::new(), None).unwrap();
         assert_eq!(empty.as_str(), "{}");
-        assert!(retry_params(&Json::from(json!([1])), &responses, None).is_err());
+        assert!(retry_params(&Params::write(&[1]).unwrap(), &responses, None).is_err());
     }
 }

@@ -82,7 +82,7 @@ impl Link {
     ) {
         let counter = id.and_then(RequestId::as_counter);
         let (waiter, issued) = {
-            let mut calls = self.calls();
+            let calls = &mut self.calls().in_flight;
             match counter {
                 Some(id) => (calls.end(id, ending), calls.was_issued(id)),
                 None => (None, false),
@@ -150,7 +150,10 @@ impl Link {
     fn progressed(&self, params: Option<&RawValue>) {
         let queue = decode::<ProgressParams>(params).and_then(|note| {
             let id = note.progress_token.as_counter()?;
-            let queue = self.calls().get_mut(id)?.progress.clone()?;
+            let mut calls = self.calls();
+            let waiter = calls.in_flight.get_mut(id)?;
+            let queue = waiter.progress.clone()?;
+            waiter.extend_time(self);
             Some((queue, note))
         });
         match queue {
@@ -177,12 +180,12 @@ impl Link {
     /// one has no answer, least of all an empty success.
     fn ended_by_server(&self, id: &RequestId) {
         let counter = id.as_counter();
-        let kind = counter.and_then(|id| Some(self.calls().get_mut(id)?.kind));
+        let kind = counter.and_then(|id| Some(self.calls().in_flight.get_mut(id)?.kind));
         match kind {
             Some(CallKind::Subscription) => {
                 self.complete(Some(id), Ending::Result, || Ok(Payload::EMPTY));
             }
-            Some(CallKind::Ordinary) => self.fail_call(
+            Some(CallKind::Ordinary | CallKind::Handshake) => self.fail_call(
                 Some(id),
                 "the server cancelled it, which it may do to subscriptions only".to_owned(),
             ),

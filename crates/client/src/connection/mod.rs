@@ -4,6 +4,7 @@
 //! handed to the writer in one step, and ends in one step. Knows nothing of processes, eras'
 //! handshakes or method types.
 
+mod deadline;
 mod dispatch;
 mod exchange;
 mod progress;
@@ -21,6 +22,7 @@ use attache_protocol::{
 };
 use serde::Serialize;
 use tokio::sync::{Notify, oneshot, watch};
+use tokio::time::Instant;
 
 use crate::answering::AnsweringDesk;
 use crate::error::CloseReason;
@@ -28,7 +30,8 @@ use crate::events::EventSource;
 use crate::handlers::Handlers;
 use crate::settings::{CancelForm, Limits, Quirks, Settings, Timeouts};
 
-pub(crate) use exchange::{Exchange, FOR_EVER, ProgressWish, TimeLeft};
+pub(crate) use deadline::{FOR_EVER, Patience, TimeLeft};
+pub(crate) use exchange::{Exchange, ProgressWish};
 use progress::ProgressQueue;
 pub(crate) use reader::ReadEnd;
 pub(crate) use writer::WriteEnd;
@@ -36,7 +39,9 @@ use writer::{WriteHalf, Writer};
 
 /// The state of one connection, shared by its tasks and its callers.
 pub(crate) struct Link {
-    calls: Mutex<InFlight<Waiter>>,
+    calls: Mutex<Calls>,
+    /// Wakes the timer when a call has less time than those before.
+    sooner: Notify,
     writer: Writer,
     pub(crate) events: EventSource,
     pub(crate) lists: ListChanges,
@@ -53,6 +58,14 @@ pub(crate) struct Link {
     pub(crate) first_sign: Notify,
 }
 
+/// The calls in flight, and when the first of them runs out of time.
+#[derive(Default)]
+struct Calls {
+    in_flight: InFlight<Waiter>,
+    /// When the timer is set to look at them, at the latest.
+    alarm: Option<Instant>,
+}
+
 /// What the handshake settled.
 #[derive(Debug)]
 struct Session {
@@ -67,6 +80,7 @@ struct Waiter {
     /// Where its frame ends in the stream of written bytes.
     frame_end: u64,
     kind: CallKind,
+    patience: Patience,
     progress: Option<Arc<ProgressQueue>>,
 }
 
@@ -75,12 +89,14 @@ struct Waiter {
 enum CallKind {
     /// It ends with its answer.
     Ordinary,
+    /// It is `initialize`, which is never cancelled (C-INIT-11).
+    Handshake,
     /// It is a subscription, which the server may also end by cancelling it (S-CANC-07).
     Subscription,
 }
 
 /// How a call ended, for the one who waits for it.
-type Answer = Result<Payload, Failure>;
+pub(crate) type Answer = Result<Payload, Failure>;
 
 /// How a call failed, before anybody has put it into context.
 #[derive(Debug)]
@@ -156,6 +172,7 @@ impl Link {
     pub(crate) fn new(write: WriteHalf, settings: &Settings, handlers: Handlers) -> Arc<Self> {
         Arc::new(Self {
             calls: Mutex::default(),
+            sooner: Notify::new(),
             writer: Writer::new(write, settings.limits.write_queue),
             events: EventSource::new(settings.limits.notifications),
             lists: ListChanges::default(),
@@ -184,12 +201,12 @@ impl Link {
     /// Tells the server something.
     pub(crate) fn notify<N: Notification>(&self, params: &N::Params) {
         if let Ok(line) = frame::notification(N::NAME, params, &[]) {
-            self.send_aside(line);
+            self.send_aside(&line);
         }
     }
 
     /// Sends a frame that nobody waits for. A closed connection has no use for it.
-    pub(crate) fn send_aside(&self, line: Vec<u8>) {
+    pub(crate) fn send_aside(&self, line: &[u8]) {
         let _ = self.writer.send_aside(line);
     }
 
@@ -204,7 +221,7 @@ impl Link {
             Err(error) => frame::error(id, &error),
         };
         if let Ok(line) = line {
-            self.send_aside(line);
+            self.send_aside(&line);
         }
     }
 
@@ -228,7 +245,7 @@ impl Link {
             // have been seen must not be called safe to repeat (invariant 12).
             self.writer.close();
             let written = self.writer.written();
-            calls.close(|waiter| {
+            calls.in_flight.close(|waiter| {
                 if waiter.frame_end <= written {
                     Ending::OutcomeUnknown
                 } else {
@@ -307,13 +324,13 @@ impl Link {
 
     /// A result turned out not to be what its method declares.
     pub(crate) fn reclassify_undecodable(&self) {
-        self.calls().reclassify_undecodable();
+        self.calls().in_flight.reclassify_undecodable();
     }
 
     pub(crate) fn statistics(&self) -> Statistics {
         let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         Statistics {
-            calls: self.calls().tally(),
+            calls: self.calls().in_flight.tally(),
             stray_lines: read(&self.counters.stray_lines),
             late_answers: read(&self.counters.late_answers),
             unknown_answers: read(&self.counters.unknown_answers),
@@ -324,7 +341,7 @@ impl Link {
         }
     }
 
-    fn calls(&self) -> MutexGuard<'_, InFlight<Waiter>> {
+    fn calls(&self) -> MutexGuard<'_, Calls> {
         // The table is consistent between any two statements, so a panic elsewhere spoils nothing.
         self.calls.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -37,12 +37,20 @@ pub(crate) enum WriteEnd {
     Failed(String),
 }
 
+/// A queue that has grown past this is given back when it is empty.
+const KEPT_QUEUE: usize = 16 * 1024;
+
 /// How many times over the queue limit frames may pile up that nobody waits for.
 const ASIDE_FACTOR: usize = 2;
 
-/// A frame was not accepted because the stream is closed.
+/// Why a frame was not accepted.
 #[derive(Debug)]
-pub(crate) struct WriterClosed;
+pub(crate) enum Unsent {
+    /// The stream is closed.
+    Closed,
+    /// The frame cannot be written as JSON.
+    Unwritable(serde_json::Error),
+}
 
 pub(crate) struct Writer {
     state: Mutex<State>,
@@ -71,15 +79,6 @@ impl State {
         self.queue.len() - self.start
     }
 
-    fn enqueue(&mut self, frame: Vec<u8>) {
-        if self.waiting() == 0 {
-            self.queue = frame;
-            self.start = 0;
-        } else {
-            self.queue.extend_from_slice(&frame);
-        }
-    }
-
     /// Writes as much of the queue as the stream takes; `Ready` when all is written and flushed.
     fn poll_drain(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let Some(half) = self.half.as_mut() else {
@@ -96,7 +95,10 @@ impl State {
                 Poll::Pending => return Poll::Pending,
             }
         }
-        self.queue = Vec::new();
+        if self.queue.capacity() > KEPT_QUEUE {
+            self.queue = Vec::new();
+        }
+        self.queue.clear();
         self.start = 0;
         Pin::new(half).poll_flush(context)
     }
@@ -120,16 +122,22 @@ impl Writer {
         }
     }
 
-    /// Takes a whole frame, and returns the position in the stream at which it ends.
-    pub(crate) fn send(&self, frame: Vec<u8>, urgency: Urgency) -> Result<u64, WriterClosed> {
+    /// Takes the whole frame that `write` appends to what waits, and returns the position in the
+    /// stream at which it ends.
+    pub(crate) fn send(
+        &self,
+        urgency: Urgency,
+        write: impl FnOnce(&mut Vec<u8>) -> Result<(), serde_json::Error>,
+    ) -> Result<u64, Unsent> {
         let mut state = self.lock();
         if state.half.is_none() {
-            return Err(WriterClosed);
+            return Err(Unsent::Closed);
         }
-        state.accepted += frame.len() as u64;
-        let end = state.accepted;
         let idle = state.waiting() == 0 && !state.draining;
-        state.enqueue(frame);
+        let before = state.queue.len();
+        write(&mut state.queue).map_err(Unsent::Unwritable)?;
+        state.accepted += (state.queue.len() - before) as u64;
+        let end = state.accepted;
         if idle && urgency == Urgency::Inline {
             // What cannot be written at once is left to the writer task, which polls again with a
             // waker of its own, so this poll needs none.
@@ -148,7 +156,7 @@ impl Writer {
 
     /// Takes a frame that nobody waits for, such as the answer to a request of the peer. A peer that
     /// asks and does not read fails the stream instead of filling the queue.
-    pub(crate) fn send_aside(&self, frame: Vec<u8>) -> Result<u64, WriterClosed> {
+    pub(crate) fn send_aside(&self, frame: &[u8]) -> Result<u64, Unsent> {
         let overflown = {
             let mut state = self.lock();
             let overflown = state.waiting() > ASIDE_FACTOR * self.queue_limit;
@@ -159,9 +167,12 @@ impl Writer {
         };
         if overflown {
             self.work.notify_one();
-            return Err(WriterClosed);
+            return Err(Unsent::Closed);
         }
-        self.send(frame, Urgency::Batched)
+        self.send(Urgency::Batched, |lines| {
+            lines.extend_from_slice(frame);
+            Ok(())
+        })
     }
 
     /// Whether the queue has room for another frame.
@@ -269,10 +280,17 @@ mod tests {
         (Arc::new(Writer::new(Box::new(ours), queue)), theirs)
     }
 
+    fn send(writer: &Writer, frame: &[u8], urgency: Urgency) -> Result<u64, Unsent> {
+        writer.send(urgency, |lines| {
+            lines.extend_from_slice(frame);
+            Ok(())
+        })
+    }
+
     #[tokio::test]
     async fn an_idle_stream_is_written_inline_without_the_task() {
         let (writer, mut peer) = writer(64, 64);
-        let end = writer.send(b"abc\n".to_vec(), Urgency::Inline).unwrap();
+        let end = send(&writer, b"abc\n", Urgency::Inline).unwrap();
         assert_eq!((end, writer.written()), (4, 4));
         let mut bytes = [0; 4];
         peer.read_exact(&mut bytes).await.unwrap();
@@ -286,24 +304,22 @@ mod tests {
             let writer = writer.clone();
             async move { writer.run(Duration::from_secs(5)).await }
         });
-        writer.send(b"first\n".to_vec(), Urgency::Inline).unwrap();
-        writer.send(b"second\n".to_vec(), Urgency::Inline).unwrap();
-        writer.send(b"third\n".to_vec(), Urgency::Batched).unwrap();
+        send(&writer, b"first\n", Urgency::Inline).unwrap();
+        send(&writer, b"second\n", Urgency::Inline).unwrap();
+        send(&writer, b"third\n", Urgency::Batched).unwrap();
         let mut bytes = [0; 19];
         peer.read_exact(&mut bytes).await.unwrap();
         assert_eq!(&bytes, b"first\nsecond\nthird\n");
         writer.flushed().await;
         writer.close();
         assert!(matches!(task.await.unwrap(), WriteEnd::Closed));
-        assert!(writer.send(b"late\n".to_vec(), Urgency::Inline).is_err());
+        assert!(send(&writer, b"late\n", Urgency::Inline).is_err());
     }
 
     #[tokio::test(start_paused = true)]
     async fn fault_27_a_peer_that_takes_nothing_is_noticed() {
         let (writer, _peer) = writer(2, 4);
-        writer
-            .send(b"too much\n".to_vec(), Urgency::Inline)
-            .unwrap();
+        send(&writer, b"too much\n", Urgency::Inline).unwrap();
         let end = writer.run(Duration::from_secs(30)).await;
         assert!(matches!(end, WriteEnd::Stalled(after) if after == Duration::from_secs(30)));
         assert_eq!(writer.written(), 2);
@@ -317,7 +333,7 @@ mod tests {
             async move { writer.run(Duration::from_secs(5)).await }
         });
         writer.room().await;
-        writer.send(b"12345".to_vec(), Urgency::Inline).unwrap();
+        send(&writer, b"12345", Urgency::Inline).unwrap();
         let waited = tokio::time::timeout(Duration::from_secs(1), writer.room()).await;
         assert!(waited.is_err(), "four bytes wait, which is the limit");
         let mut bytes = [0; 5];
@@ -329,9 +345,9 @@ mod tests {
     #[tokio::test]
     async fn a_peer_that_asks_and_does_not_read_fails_the_stream_at_the_limit() {
         let (writer, _peer) = writer(1, 4);
-        writer.send(b"123456789".to_vec(), Urgency::Inline).unwrap();
-        assert!(writer.send_aside(b"x".to_vec()).is_ok(), "eight bytes wait");
-        assert!(writer.send_aside(b"x".to_vec()).is_err(), "nine bytes wait");
+        send(&writer, b"123456789", Urgency::Inline).unwrap();
+        assert!(writer.send_aside(b"x").is_ok(), "eight bytes wait");
+        assert!(writer.send_aside(b"x").is_err(), "nine bytes wait");
         let end = writer.run(Duration::from_secs(5)).await;
         assert!(matches!(end, WriteEnd::Failed(_)), "{end:?}");
     }
@@ -340,7 +356,7 @@ mod tests {
     async fn fault_28_a_broken_pipe_is_an_error_of_the_task() {
         let (writer, peer) = writer(64, 64);
         drop(peer);
-        writer.send(b"x\n".to_vec(), Urgency::Inline).unwrap();
+        send(&writer, b"x\n", Urgency::Inline).unwrap();
         let end = writer.run(Duration::from_secs(5)).await;
         assert!(matches!(end, WriteEnd::Failed(_)), "{end:?}");
         assert_eq!(writer.written(), 0);

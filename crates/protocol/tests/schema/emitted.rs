@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use attache_protocol::frame::{self, EmptyParams, MetaFields};
+use attache_protocol::frame::{self, EmptyParams, MetaFields, Params};
 use attache_protocol::{
     CallTool, CallToolParams, CancelTask, Cancelled, CancelledParams, ClientCapabilities, Complete,
     CompleteParams, CompletionReference, Content, CreateMessageResult, CreateTaskResult, Discover,
@@ -460,9 +460,12 @@ fn c_mrtr_15_retries_are_valid_requests() {
             json!({"uri": "file:///a"}),
         ),
     ] {
-        let params = retry_params(&params.into(), &answers, Some(&state)).unwrap();
+        let params = Params::write(&params).unwrap();
+        let params = retry_params(&params, &answers, Some(&state)).unwrap();
         let meta = request_meta(MODERN);
-        let line = frame::request(9, method, &params, &[&meta], EmptyParams::Omit).unwrap();
+        let mut line = Vec::new();
+        let parts = [&meta];
+        frame::append_request(&mut line, 9, method, &params, &parts, EmptyParams::Omit).unwrap();
         let message = parsed(line);
         assert_eq!(message["params"]["requestState"], "opaque");
         schema.check(definition, &message);

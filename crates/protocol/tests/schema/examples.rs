@@ -65,7 +65,7 @@ fn response<M: Method>(example: &Json) -> String {
     else {
         panic!("no result: {example}");
     };
-    let result: M::Result = Json::from(result).decode().unwrap();
+    let result: M::Result = Json::parse(result).unwrap().decode().unwrap();
     let line = mcp::frame::result(&id, &result).unwrap();
     String::from_utf8(line).unwrap().trim_end().to_owned()
 }
