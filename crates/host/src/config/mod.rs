@@ -1,15 +1,29 @@
 //! Which servers there are and how to treat each.
 //!
-//! Owns the plain description of every server. It starts nothing and asks nobody.
+//! Owns the plain description of every server, the file `attache.toml`, and the files of other
+//! tools that describe servers. It starts nothing and asks nobody.
 
+mod connect;
+mod expand;
 mod model;
 mod pattern;
+mod profile;
+mod read;
+mod search;
 mod secret;
+mod section;
+mod server_table;
+mod surroundings;
 
+pub use expand::{ExpandError, expand};
 pub use model::{
     AuthConfig, CacheRules, CacheUse, CallRetry, Config, Decision, Dialect, Grant, HttpFlavor,
     Origin, PolicyRules, Problem, ReadOnlyHint, Restart, RestartWhen, ServerConfig, ServerName,
     ServerNameError, Severity, Source, Start, ToolFilter, Transport,
 };
 pub use pattern::Pattern;
+pub use profile::Profile;
+pub use read::SINGLE_SERVER;
+pub use search::{FILE_NAME, Found, find, user_file};
 pub use secret::Secret;
+pub use surroundings::{Platform, Surroundings};

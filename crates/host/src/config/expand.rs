@@ -1,0 +1,137 @@
+//! `${VAR}` and `${VAR:-default}` in configured text.
+//!
+//! `$${` stands for a literal `${`; any other dollar is itself. What a variable holds is not
+//! expanded again, so no value can smuggle in another.
+
+use std::fmt;
+
+use super::Surroundings;
+
+/// Why a text cannot be expanded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ExpandError {
+    /// A variable is not set and has no default.
+    Missing {
+        /// The variable.
+        variable: String,
+    },
+    /// A `${` has no `}`.
+    Unclosed,
+    /// What stands between the braces is no name.
+    BadName {
+        /// What stands there.
+        text: String,
+    },
+}
+
+/// Replaces every reference by the variable's value, or by its default if the variable is not set
+/// or empty.
+pub fn expand(text: &str, surroundings: &Surroundings) -> Result<String, ExpandError> {
+    let mut expanded = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find("${") {
+        let before = &rest[..at];
+        rest = &rest[at + 2..];
+        if let Some(before) = before.strip_suffix('$') {
+            expanded.push_str(before);
+            expanded.push_str("${");
+            continue;
+        }
+        expanded.push_str(before);
+        let end = rest.find('}').ok_or(ExpandError::Unclosed)?;
+        expanded.push_str(&value_of(&rest[..end], surroundings)?);
+        rest = &rest[end + 1..];
+    }
+    expanded.push_str(rest);
+    Ok(expanded)
+}
+
+fn value_of(reference: &str, surroundings: &Surroundings) -> Result<String, ExpandError> {
+    let (variable, default) = match reference.split_once(":-") {
+        Some((variable, default)) => (variable, Some(default)),
+        None => (reference, None),
+    };
+    let is_name = variable
+        .bytes()
+        .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+        && variable
+            .bytes()
+            .next()
+            .is_some_and(|first| !first.is_ascii_digit());
+    if !is_name {
+        return Err(ExpandError::BadName {
+            text: reference.to_owned(),
+        });
+    }
+    match (surroundings.variable(variable), default) {
+        (Some(value), None) => Ok(value.to_owned()),
+        (Some(value), Some(_)) if !value.is_empty() => Ok(value.to_owned()),
+        (_, Some(default)) => Ok(default.to_owned()),
+        (None, None) => Err(ExpandError::Missing {
+            variable: variable.to_owned(),
+        }),
+    }
+}
+
+impl fmt::Display for ExpandError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Missing { variable } => {
+                write!(formatter, "the environment variable {variable} is not set")
+            }
+            Self::Unclosed => formatter.write_str("a \"${\" has no \"}\""),
+            Self::BadName { text } => write!(
+                formatter,
+                "\"${{{text}}}\" does not name an environment variable"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for ExpandError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn references_become_values() {
+        let variables = [("A", "1"), ("EMPTY", ""), ("SLY", "${A}")];
+        let variables = variables.map(|(name, value)| (name.into(), value.into()));
+        let surroundings = Surroundings::new(variables, "/");
+        let missing = |variable: &str| {
+            Err(ExpandError::Missing {
+                variable: variable.to_owned(),
+            })
+        };
+        let bad = |text: &str| {
+            Err(ExpandError::BadName {
+                text: text.to_owned(),
+            })
+        };
+        let ok = |text: &str| Ok(text.to_owned());
+        for (text, expected) in [
+            ("", ok("")),
+            ("plain $HOME $ $5 {A}", ok("plain $HOME $ $5 {A}")),
+            ("${A}", ok("1")),
+            ("x${A}y${A}z", ok("x1y1z")),
+            ("${B:-two}", ok("two")),
+            ("${B:-}", ok("")),
+            ("${A:-two}", ok("1")),
+            ("${EMPTY:-two}", ok("two")),
+            ("${EMPTY}", ok("")),
+            ("${SLY}", ok("${A}")),
+            ("$${A}", ok("${A}")),
+            ("$$${A}", ok("$${A}")),
+            ("${B:-a:-b}", ok("a:-b")),
+            ("é${A}é", ok("é1é")),
+            ("${B}", missing("B")),
+            ("${A", Err(ExpandError::Unclosed)),
+            ("${}", bad("")),
+            ("${1A}", bad("1A")),
+            ("${input:key}", bad("input:key")),
+        ] {
+            assert_eq!(expand(text, &surroundings), expected, "{text}");
+        }
+    }
+}

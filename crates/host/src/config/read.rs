@@ -1,0 +1,131 @@
+//! From the text of `attache.toml` to a [`Config`].
+//!
+//! Owns the keys of the file. All that is wrong is collected and told together; a server with an
+//! error is left out and its neighbours stay (invariant 9). A text that is no TOML at all spoils
+//! the whole file, because nobody can say where the next server begins.
+
+use std::io;
+use std::path::Path;
+
+use toml_edit::Document;
+
+use super::search::Found;
+use super::section::{Complaint, Place, Reading, Section};
+use super::server_table::{Form, read_policy, read_server};
+use super::{Config, Origin, ServerName, Severity, Source, Surroundings};
+use crate::state_file;
+
+/// The name of the server that a single `[mcp]` table describes (seeds-vs-spec row 53).
+pub const SINGLE_SERVER: &str = "default";
+/// The most bytes that can be given to the cache: 64 GiB.
+const MOST_CACHE_BYTES: i64 = 64 * 1024 * 1024 * 1024;
+
+impl Config {
+    /// Reads a configuration file. Everything wrong inside is among the problems; an error is only
+    /// that the file cannot be read.
+    pub fn load(found: &Found, surroundings: &Surroundings) -> io::Result<Self> {
+        let text = state_file::read(&found.file)?.ok_or_else(|| {
+            let message = format!("there is no file {}", found.file.display());
+            io::Error::new(io::ErrorKind::NotFound, message)
+        })?;
+        Ok(Self::read(&text, &found.file, found.origin, surroundings))
+    }
+
+    /// Reads the text of a configuration file. `file` is for positions and relative paths only.
+    pub fn read(text: &str, file: &Path, origin: Origin, surroundings: &Surroundings) -> Self {
+        let reading = Reading::new(file, text, surroundings);
+        let mut config = Self::default();
+        match Document::parse(text) {
+            Ok(document) => {
+                // The document is borrowed by the sections; a scope of its own ends that.
+                let root = Section::root(&reading, document.as_table());
+                read_root(&root, origin, &reading, &mut config);
+                root.finish();
+            }
+            Err(error) => {
+                let place = Place {
+                    at: error.span().map_or(0, |span| span.start),
+                    server: None,
+                    key: String::new(),
+                };
+                let message = error.message().trim().replace('\n', ", ");
+                reading.report(place, Severity::Error, Complaint::new(message));
+            }
+        }
+        config.problems = reading.into_problems();
+        config
+    }
+
+    /// Whether anything was left out.
+    pub fn has_errors(&self) -> bool {
+        self.problems
+            .iter()
+            .any(|problem| problem.severity == Severity::Error)
+    }
+}
+
+fn read_root(root: &Section<'_>, origin: Origin, reading: &Reading<'_>, config: &mut Config) {
+    if let Some(servers) = root.section("servers") {
+        for (name, section) in servers.servers() {
+            add_server(name, section, Form::Named, origin, reading, config);
+        }
+    }
+    if let Some(section) = root.section("mcp") {
+        let section = section.about(SINGLE_SERVER);
+        if config.servers.contains_key(SINGLE_SERVER) {
+            let complaint = Complaint::new("[servers.default] describes the same server");
+            section.complain("", complaint.hint("keep one of the two"));
+        } else {
+            add_server(
+                SINGLE_SERVER,
+                section,
+                Form::Single,
+                origin,
+                reading,
+                config,
+            );
+        }
+    }
+    if let Some(section) = root.section("policy") {
+        config.policy = read_policy(&section);
+        section.finish();
+    }
+    if let Some(section) = root.section("cache") {
+        if let Some(bytes) = section.number("bytes", 0..MOST_CACHE_BYTES + 1) {
+            config.cache_bytes = bytes.unsigned_abs();
+        }
+        section.finish();
+    }
+}
+
+fn add_server(
+    name: &str,
+    section: Section<'_>,
+    form: Form,
+    origin: Origin,
+    reading: &Reading<'_>,
+    config: &mut Config,
+) {
+    let errors = reading.errors();
+    let checked = match ServerName::new(name) {
+        Ok(name) => name,
+        Err(error) => {
+            let near = ServerName::from_any(name);
+            let complaint = Complaint::new(error.to_string());
+            section.complain("", complaint.hint(format!("for example \"{near}\"")));
+            return;
+        }
+    };
+    let source = Source {
+        file: Some(reading.file.to_path_buf()),
+        line: Some(section.line()),
+        origin,
+    };
+    let server = read_server(checked, &section, form, source);
+    section.finish();
+    if let Some(server) = server
+        && reading.errors() == errors
+    {
+        config.servers.insert(server.name.clone(), server);
+    }
+}

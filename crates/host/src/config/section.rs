@@ -1,0 +1,555 @@
+//! Reading a table of a TOML file key by key, with every complaint at its place.
+//!
+//! Owns positions, types, ranges and unknown keys: a key counts as known because somebody asked for
+//! it. It knows nothing of what the keys mean.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use toml_edit::{Item, TableLike, Value};
+
+use super::expand::{ExpandError, expand};
+use super::{Pattern, Problem, Secret, Severity, Surroundings};
+use crate::nearest::nearest;
+
+/// The longest time that can be configured: a day.
+const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// A file being read, and what was wrong with it so far.
+pub(super) struct Reading<'a> {
+    pub(super) file: &'a Path,
+    pub(super) text: &'a str,
+    pub(super) surroundings: &'a Surroundings,
+    problems: RefCell<Vec<Problem>>,
+}
+
+impl<'a> Reading<'a> {
+    pub(super) fn new(file: &'a Path, text: &'a str, surroundings: &'a Surroundings) -> Self {
+        Self {
+            file,
+            text,
+            surroundings,
+            problems: RefCell::default(),
+        }
+    }
+
+    pub(super) fn into_problems(self) -> Vec<Problem> {
+        let mut problems = self.problems.into_inner();
+        problems.sort_by_key(|problem| (problem.line, problem.column));
+        problems
+    }
+
+    /// How many errors there are.
+    pub(super) fn errors(&self) -> usize {
+        let problems = self.problems.borrow();
+        let errors = problems
+            .iter()
+            .filter(|problem| problem.severity == Severity::Error);
+        errors.count()
+    }
+
+    /// Line and column of a byte of the text, counted from one; the column in characters.
+    pub(super) fn position(&self, at: usize) -> (usize, usize) {
+        // A position inside a character counts as its beginning.
+        let mut at = at.min(self.text.len());
+        while !self.text.is_char_boundary(at) {
+            at -= 1;
+        }
+        let before = &self.text[..at];
+        let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
+        let line = before.matches('\n').count() + 1;
+        (line, before[line_start..].chars().count() + 1)
+    }
+
+    pub(super) fn report(&self, place: Place<'_>, severity: Severity, complaint: Complaint) {
+        let (line, column) = self.position(place.at);
+        self.problems.borrow_mut().push(Problem {
+            severity,
+            file: self.file.to_path_buf(),
+            line,
+            column,
+            server: place.server.map(str::to_owned),
+            key: place.key,
+            message: complaint.message,
+            hint: complaint.hint,
+        });
+    }
+}
+
+/// Where a complaint belongs.
+pub(super) struct Place<'a> {
+    pub(super) at: usize,
+    pub(super) server: Option<&'a str>,
+    pub(super) key: String,
+}
+
+/// What is wrong and what to do about it.
+pub(super) struct Complaint {
+    message: String,
+    hint: Option<String>,
+}
+
+impl Complaint {
+    pub(super) fn new(message: impl Into<String>) -> Self {
+        Self {
+            message: message.into(),
+            hint: None,
+        }
+    }
+
+    pub(super) fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+}
+
+/// A table being read.
+pub(super) struct Section<'r> {
+    reading: &'r Reading<'r>,
+    table: &'r dyn TableLike,
+    path: String,
+    server: Option<&'r str>,
+    begins: usize,
+    asked: RefCell<Vec<&'static str>>,
+}
+
+impl<'r> Section<'r> {
+    pub(super) fn root(reading: &'r Reading<'r>, table: &'r dyn TableLike) -> Self {
+        Self {
+            reading,
+            table,
+            path: String::new(),
+            server: None,
+            begins: 0,
+            asked: RefCell::default(),
+        }
+    }
+
+    /// A table below this one.
+    pub(super) fn section(&self, key: &'static str) -> Option<Section<'r>> {
+        let item = self.ask(key)?;
+        match item.as_table_like() {
+            Some(table) => Some(self.below(key, item, table)),
+            None => {
+                self.wrong_type(key, item, "a table");
+                None
+            }
+        }
+    }
+
+    /// A table below this one that may also be given as a word.
+    pub(super) fn word_or_section(&self, key: &'static str) -> Option<WordOrSection<'r>> {
+        let item = self.ask(key)?;
+        if let Some(word) = item.as_str() {
+            return Some(WordOrSection::Word(word));
+        }
+        match item.as_table_like() {
+            Some(table) => Some(WordOrSection::Section(self.below(key, item, table))),
+            None => {
+                self.wrong_type(key, item, "a word or a table");
+                None
+            }
+        }
+    }
+
+    /// All tables below this one, by names that the user chose. Each of them is a server.
+    pub(super) fn servers(&self) -> Vec<(&'r str, Section<'r>)> {
+        let mut sections = Vec::new();
+        for (key, item) in self.table.iter() {
+            match item.as_table_like() {
+                Some(table) => {
+                    let mut section = self.below(key, item, table);
+                    section.server = Some(key);
+                    sections.push((key, section));
+                }
+                None => self.wrong_type(key, item, "a table"),
+            }
+        }
+        sections
+    }
+
+    /// Everything in this table is about that server.
+    pub(super) fn about(mut self, server: &'r str) -> Self {
+        self.server = Some(server);
+        self
+    }
+
+    fn below(&self, key: &str, item: &'r Item, table: &'r dyn TableLike) -> Section<'r> {
+        Section {
+            reading: self.reading,
+            table,
+            path: self.dotted(key),
+            server: self.server,
+            begins: self.key_position(key, item),
+            asked: RefCell::default(),
+        }
+    }
+
+    /// Where the table begins, as a line.
+    pub(super) fn line(&self) -> usize {
+        self.reading.position(self.begins).0
+    }
+
+    pub(super) fn has(&self, key: &'static str) -> bool {
+        self.ask(key).is_some()
+    }
+
+    /// A word, as it is written.
+    pub(super) fn word(&self, key: &'static str) -> Option<&'r str> {
+        let item = self.ask(key)?;
+        if item.as_str().is_none() {
+            self.wrong_type(key, item, "a text");
+        }
+        item.as_str()
+    }
+
+    /// A text with its variables expanded.
+    pub(super) fn text(&self, key: &'static str) -> Option<String> {
+        let item = self.ask(key)?;
+        self.expanded(key, item)
+    }
+
+    pub(super) fn secret(&self, key: &'static str) -> Option<Secret> {
+        self.text(key).map(Secret::new)
+    }
+
+    /// A path; `~/` is the home folder, and a relative one is relative to the file.
+    pub(super) fn path(&self, key: &'static str) -> Option<PathBuf> {
+        let text = self.text(key)?;
+        let beside = self.reading.file.parent().unwrap_or(Path::new(""));
+        let below_home = text.strip_prefix("~/").or((text == "~").then_some(""));
+        match (below_home, self.reading.surroundings.home()) {
+            (Some(below), Some(home)) => Some(home.join(below)),
+            (Some(_), None) => {
+                let complaint = Complaint::new("there is no home folder for \"~\"");
+                self.complain(key, complaint.hint("write the whole path"));
+                None
+            }
+            (None, _) => Some(beside.join(text)),
+        }
+    }
+
+    /// A list of texts with their variables expanded.
+    pub(super) fn texts(&self, key: &'static str) -> Option<Vec<String>> {
+        let item = self.ask(key)?;
+        let Some(array) = item.as_array() else {
+            self.wrong_type(key, item, "a list of texts");
+            return None;
+        };
+        let mut texts = Vec::with_capacity(array.len());
+        for value in array {
+            texts.push(self.expanded_value(key, value)?);
+        }
+        Some(texts)
+    }
+
+    pub(super) fn patterns(&self, key: &'static str) -> Option<Vec<Pattern>> {
+        let item = self.ask(key)?;
+        let words = |array: &toml_edit::Array| -> Option<Vec<Pattern>> {
+            let words = array.iter().map(|value| value.as_str().map(Pattern::new));
+            words.collect()
+        };
+        let patterns = item.as_array().and_then(words);
+        if patterns.is_none() {
+            self.wrong_type(
+                key,
+                item,
+                "a list of names, in which \"*\" stands for anything",
+            );
+        }
+        patterns
+    }
+
+    /// A table of texts under names that the user chose.
+    pub(super) fn text_map(&self, key: &'static str) -> Option<BTreeMap<String, Secret>> {
+        let section = self.section(key)?;
+        let mut map = BTreeMap::new();
+        for (name, item) in section.table.iter() {
+            // Numbers and truth values are what people write for variables.
+            let plain = match item.as_value() {
+                Some(Value::Integer(number)) => Some(number.value().to_string()),
+                Some(Value::Boolean(truth)) => Some(truth.value().to_string()),
+                _ => None,
+            };
+            if let Some(text) = plain.or_else(|| section.expanded(name, item)) {
+                map.insert(name.to_owned(), Secret::new(text));
+            }
+        }
+        Some(map)
+    }
+
+    /// Words under names that the user chose, as they are written.
+    pub(super) fn word_map(
+        &self,
+        key: &'static str,
+    ) -> Option<(Section<'r>, Vec<(&'r str, &'r str)>)> {
+        let section = self.section(key)?;
+        let mut words = Vec::new();
+        for (name, item) in section.table.iter() {
+            match item.as_str() {
+                Some(word) => words.push((name, word)),
+                None => section.wrong_type(name, item, "a text"),
+            }
+        }
+        Some((section, words))
+    }
+
+    pub(super) fn truth(&self, key: &'static str) -> Option<bool> {
+        let item = self.ask(key)?;
+        if item.as_bool().is_none() {
+            self.wrong_type(key, item, "true or false");
+        }
+        item.as_bool()
+    }
+
+    /// A whole number in a range.
+    pub(super) fn number(&self, key: &'static str, range: Range<i64>) -> Option<i64> {
+        let item = self.ask(key)?;
+        let Some(number) = item.as_integer() else {
+            self.wrong_type(key, item, "a whole number");
+            return None;
+        };
+        if !range.contains(&number) {
+            let Range { start, end } = range;
+            self.complain(
+                key,
+                Complaint::new(format!("{number} is not between {start} and {}", end - 1)),
+            );
+            return None;
+        }
+        Some(number)
+    }
+
+    /// A time: a number of milliseconds, or a text such as "500ms", "2s", "1.5 min".
+    pub(super) fn time(&self, key: &'static str) -> Option<Duration> {
+        let item = self.ask(key)?;
+        let time = match item.as_value() {
+            Some(Value::Integer(number)) => u64::try_from(*number.value())
+                .ok()
+                .map(Duration::from_millis),
+            Some(Value::String(text)) => parse_time(text.value()),
+            _ => None,
+        };
+        match time {
+            Some(time) if time.is_zero() || time > LONGEST => {
+                let complaint = Complaint::new("the time is not between 1 ms and 24 hours");
+                self.complain(key, complaint);
+                None
+            }
+            Some(time) => Some(time),
+            None => {
+                self.wrong_type(key, item, "a time: milliseconds, or a text like \"2s\"");
+                None
+            }
+        }
+    }
+
+    /// One of several words.
+    pub(super) fn choice<T: Copy>(&self, key: &'static str, choices: &[(&str, T)]) -> Option<T> {
+        let word = self.word(key)?;
+        self.chosen(key, word, choices)
+    }
+
+    /// What a word means, or a complaint that names the nearest word.
+    pub(super) fn chosen<T: Copy>(
+        &self,
+        key: &str,
+        word: &str,
+        choices: &[(&str, T)],
+    ) -> Option<T> {
+        if let Some((_, meaning)) = choices.iter().find(|(name, _)| *name == word) {
+            return Some(*meaning);
+        }
+        let words: Vec<String> = choices
+            .iter()
+            .map(|(name, _)| format!("\"{name}\""))
+            .collect();
+        let message = format!("\"{word}\" is not one of {}", words.join(", "));
+        let complaint = Complaint::new(message);
+        self.complain(
+            key,
+            match nearest(word, choices.iter().map(|(name, _)| *name)) {
+                Some(near) => complaint.hint(format!("did you mean \"{near}\"?")),
+                None => complaint,
+            },
+        );
+        None
+    }
+
+    /// Complains about every key that nobody asked for.
+    pub(super) fn finish(self) {
+        let asked = self.asked.borrow();
+        for (key, _) in self.table.iter() {
+            if asked.contains(&key) {
+                continue;
+            }
+            let near = nearest(key, asked.iter().copied());
+            let hint = match near {
+                Some(near) => format!("did you mean \"{near}\"?"),
+                None => format!("known here: {}", asked.join(", ")),
+            };
+            self.complain(key, Complaint::new("unknown key").hint(hint));
+        }
+    }
+
+    /// An error about a key of this table, or about the table if it has no such key.
+    pub(super) fn complain(&self, key: &str, complaint: Complaint) {
+        self.report(key, Severity::Error, complaint);
+    }
+
+    /// A remark about a key that is used nevertheless.
+    pub(super) fn warn(&self, key: &str, complaint: Complaint) {
+        self.report(key, Severity::Warning, complaint);
+    }
+
+    fn report(&self, key: &str, severity: Severity, complaint: Complaint) {
+        let (at, dotted) = match self.table.get(key) {
+            Some(item) => (self.key_position(key, item), self.dotted(key)),
+            None => (self.begins, self.path.clone()),
+        };
+        let place = Place {
+            at,
+            server: self.server,
+            key: dotted,
+        };
+        self.reading.report(place, severity, complaint);
+    }
+
+    fn ask(&self, key: &'static str) -> Option<&'r Item> {
+        let mut asked = self.asked.borrow_mut();
+        if !asked.contains(&key) {
+            asked.push(key);
+        }
+        self.table.get(key)
+    }
+
+    fn expanded(&self, key: &str, item: &Item) -> Option<String> {
+        match item.as_value() {
+            Some(value) => self.expanded_value(key, value),
+            None => {
+                self.wrong_type(key, item, "a text");
+                None
+            }
+        }
+    }
+
+    fn expanded_value(&self, key: &str, value: &Value) -> Option<String> {
+        let Some(text) = value.as_str() else {
+            let found = described(value.type_name());
+            self.complain(
+                key,
+                Complaint::new(format!("expected a text, found {found}")),
+            );
+            return None;
+        };
+        match expand(text, self.reading.surroundings) {
+            Ok(text) if text.contains('\0') => {
+                self.complain(key, Complaint::new("the text has a zero character"));
+                None
+            }
+            Ok(text) => Some(text),
+            Err(error) => {
+                let hint = match &error {
+                    ExpandError::Missing { variable } => {
+                        format!("set it, or write \"${{{variable}:-default}}\"")
+                    }
+                    ExpandError::Unclosed | ExpandError::BadName { .. } => {
+                        "write \"${NAME}\", or \"$${\" for the characters themselves".to_owned()
+                    }
+                };
+                self.complain(key, Complaint::new(error.to_string()).hint(hint));
+                None
+            }
+        }
+    }
+
+    fn wrong_type(&self, key: &str, item: &Item, expected: &str) {
+        let found = described(item.type_name());
+        self.complain(
+            key,
+            Complaint::new(format!("expected {expected}, found {found}")),
+        );
+    }
+
+    fn dotted(&self, key: &str) -> String {
+        let key = toml_edit::Key::new(key);
+        let key = key.display_repr();
+        match self.path.as_str() {
+            "" => key.into_owned(),
+            path => format!("{path}.{key}"),
+        }
+    }
+
+    fn key_position(&self, key: &str, item: &Item) -> usize {
+        let of_key = self.table.key(key).and_then(toml_edit::Key::span);
+        let span = of_key.or_else(|| item.span());
+        span.map_or(self.begins, |span| span.start)
+    }
+}
+
+/// A setting that is either a word or a table.
+pub(super) enum WordOrSection<'r> {
+    Word(&'r str),
+    Section(Section<'r>),
+}
+
+/// What TOML calls a type, in plain words.
+fn described(type_name: &str) -> &'static str {
+    match type_name {
+        "string" => "a text",
+        "integer" => "a whole number",
+        "float" => "a number",
+        "boolean" => "true or false",
+        "datetime" => "a date",
+        "array" | "array of tables" => "a list",
+        _ => "a table",
+    }
+}
+
+fn parse_time(text: &str) -> Option<Duration> {
+    let text = text.trim();
+    let unit_at = text.find(|found: char| found.is_ascii_alphabetic())?;
+    let (number, unit) = text.split_at(unit_at);
+    let number = number.trim();
+    if number.is_empty()
+        || !number
+            .bytes()
+            .all(|byte| byte.is_ascii_digit() || byte == b'.')
+    {
+        return None;
+    }
+    let seconds = match unit {
+        "ms" => 0.001,
+        "s" => 1.0,
+        "m" | "min" => 60.0,
+        "h" => 3600.0,
+        _ => return None,
+    };
+    Duration::try_from_secs_f64(number.parse::<f64>().ok()? * seconds).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_have_units() {
+        for (text, milliseconds) in [
+            ("500ms", Some(500)),
+            ("2s", Some(2000)),
+            ("1.5 min", Some(90_000)),
+            ("1h", Some(3_600_000)),
+            ("5", None),
+            ("s", None),
+            ("-1s", None),
+            ("1e9s", None),
+            ("2 weeks", None),
+        ] {
+            let time = parse_time(text).map(|time| time.as_millis());
+            assert_eq!(time, milliseconds, "{text}");
+        }
+    }
+}

@@ -1,0 +1,294 @@
+//! What the file says when nothing is wrong with it.
+
+use std::path::Path;
+use std::time::Duration;
+
+use attache_client::protocol::Revision;
+use attache_client::{CancelForm, EraChoice, ErrorAlias, Quirks, ShutdownForm, Timeouts};
+use attache_host::config::{
+    CacheUse, CallRetry, Config, Decision, Dialect, Grant, HttpFlavor, Origin, ReadOnlyHint,
+    RestartWhen, Secret, ServerConfig, Start, Transport,
+};
+
+use crate::{read, surroundings};
+
+#[track_caller]
+fn only(text: &str) -> ServerConfig {
+    let config = read(text);
+    assert_eq!(config.problems, [], "for:\n{text}");
+    let mut servers = config.servers.into_values();
+    let server = servers.next().unwrap();
+    assert_eq!(servers.next(), None);
+    server
+}
+
+#[test]
+fn a_short_server_has_all_defaults() {
+    let server = only("[servers.notes]\ncommand = 'notes'\n");
+    let expected = ServerConfig::new(
+        "notes".parse().unwrap(),
+        Transport::Stdio {
+            command: "notes".to_owned(),
+            args: Vec::new(),
+            env: [].into(),
+            cwd: None,
+        },
+        server.source.clone(),
+    );
+    assert_eq!(server, expected);
+    assert_eq!(server.source.line, Some(1));
+    assert_eq!(
+        server.source.file.as_deref(),
+        Some(Path::new("/cfg/attache.toml"))
+    );
+}
+
+#[test]
+fn a_long_server_says_everything() {
+    let server = only(
+        r#"
+        [servers.notes]
+        command = "${BIN:-notes}"
+        args = ["--root", "${HOME}/notes"]
+        env = { API_KEY = "${TOKEN}", PORT = 80, DEBUG = true }
+        cwd = "work"
+        era = "legacy"
+        protocol = "2025-06-18"
+        dialect = "custom"
+        start = "eager"
+        enabled = false
+
+        [servers.notes.quirks]
+        cancel = "both"
+        shutdown = "lsp"
+        send_initialized = false
+        omit_empty_params = false
+        missing_input_schema = "reject"
+        error_aliases = { "-32000" = "resource_not_found" }
+        call_retry = "never"
+        invalidate_after = ["old"]
+
+        [servers.notes.timeouts]
+        initialize = "2s"
+        request = 250
+        read = 500
+        call = "1.5 min"
+        maximum = "1h"
+
+        [servers.notes.restart]
+        when = "never"
+        starts = 3
+        within = "10s"
+        backoff_first = 50
+        backoff_longest = "1s"
+        healthy_after = "5s"
+
+        [servers.notes.cache]
+        use = "off"
+        ttl = "5m"
+        invalidate_after = ["sync_*"]
+
+        [servers.notes.policy]
+        default = "deny"
+        allow = ["get_*"]
+        ask = ["put"]
+        deny = ["delete_*"]
+        read_only = "allow"
+
+        [servers.notes.tools]
+        include = ["get_*", "put"]
+        exclude = ["get_secret"]
+        "#,
+    );
+    assert_eq!(
+        server.transport,
+        Transport::Stdio {
+            command: "notes".to_owned(),
+            args: vec!["--root".to_owned(), "/home/me/notes".to_owned()],
+            env: [
+                ("API_KEY".to_owned(), Secret::new("s3cret-token")),
+                ("DEBUG".to_owned(), Secret::new("true")),
+                ("PORT".to_owned(), Secret::new("80")),
+            ]
+            .into(),
+            cwd: Some("/cfg/work".into()),
+        }
+    );
+    assert_eq!(
+        (server.era, server.start),
+        (EraChoice::Legacy, Start::Eager)
+    );
+    assert_eq!(server.protocol, Some(Revision::V2025_06_18));
+    assert_eq!((server.dialect, server.enabled), (Dialect::Custom, false));
+    assert_eq!(server.quirks.cancel, CancelForm::Both);
+    assert_eq!(server.quirks.shutdown, ShutdownForm::Lsp);
+    assert_eq!(
+        server.quirks.error_aliases,
+        [(-32000, ErrorAlias::ResourceNotFound)].into()
+    );
+    assert_eq!(server.call_retry, CallRetry::Never);
+    assert_eq!(server.timeouts.start, Duration::from_secs(2));
+    assert_eq!(server.timeouts.request, Duration::from_millis(250));
+    assert_eq!(server.timeouts.call, Duration::from_secs(90));
+    assert_eq!(server.timeouts.maximum, Duration::from_secs(3600));
+    assert_eq!(server.timeouts.probe, Timeouts::default().probe);
+    assert_eq!(server.restart.when, RestartWhen::Never);
+    assert_eq!(server.restart.starts, 3);
+    assert_eq!(server.restart.backoff_longest, Duration::from_secs(1));
+    assert_eq!(server.cache.usage, CacheUse::Off);
+    assert_eq!(server.cache.ttl, Some(Duration::from_secs(300)));
+    assert_eq!(server.cache.invalidate_after, ["sync_*".into()]);
+    assert_eq!(server.policy.otherwise, Some(Decision::Deny));
+    assert_eq!(server.policy.read_only, Some(ReadOnlyHint::Believe));
+    assert!(server.tool_filter.passes("get_note") && !server.tool_filter.passes("get_secret"));
+    assert!(
+        !format!("{server:?}").contains("s3cret"),
+        "secrets are not shown"
+    );
+}
+
+#[test]
+fn a_server_behind_a_url_says_how_to_log_in() {
+    let server = only(
+        r#"
+        [servers.web]
+        url = "https://example.org/mcp"
+        headers = { Authorization = "Bearer ${TOKEN}" }
+        ca_file = "~/ca.pem"
+        policy = "allow"
+        restart = "never"
+        cache = "off"
+        [servers.web.auth]
+        grant = "client_credentials"
+        client_id = "me"
+        client_secret = "${TOKEN}"
+        scopes = ["read", "write"]
+        redirect_port = 8123
+        issuer = "https://login.example.org"
+        "#,
+    );
+    let Transport::Http {
+        url,
+        flavor,
+        headers,
+        ca_file,
+        auth,
+    } = server.transport
+    else {
+        panic!("it has a URL");
+    };
+    assert_eq!(url, "https://example.org/mcp");
+    assert_eq!(flavor, HttpFlavor::Detect);
+    assert_eq!(headers["Authorization"].expose(), "Bearer s3cret-token");
+    assert_eq!(ca_file.as_deref(), Some(Path::new("/home/me/ca.pem")));
+    assert_eq!(auth.grant, Grant::ClientCredentials);
+    assert_eq!(auth.client_secret, Some(Secret::new("s3cret-token")));
+    assert_eq!(auth.redirect_port, Some(8123));
+    assert_eq!(server.policy.otherwise, Some(Decision::Allow));
+    assert_eq!(server.restart.when, RestartWhen::Never);
+    assert_eq!(server.cache.usage, CacheUse::Off);
+}
+
+/// Seeds-vs-spec row 53: both forms of seed 003, word for word.
+#[test]
+fn the_single_mcp_table_is_the_server_default() {
+    let stdio = only(
+        "[mcp]\ntransport = \"stdio\"\ncommand = \"claude\"  # Command to spawn MCP server\nargs \
+         = [\"--mcp\"]    # Arguments for MCP mode\n",
+    );
+    assert_eq!(stdio.name.as_str(), "default");
+    let Transport::Stdio { command, args, .. } = stdio.transport else {
+        panic!("stdio");
+    };
+    assert_eq!(
+        (command.as_str(), args),
+        ("claude", vec!["--mcp".to_owned()])
+    );
+    let http = only("[mcp]\ntransport = \"http\"\nendpoint = \"http://localhost:8080/mcp\"\n");
+    let Transport::Http { url, flavor, .. } = http.transport else {
+        panic!("http");
+    };
+    assert_eq!(url, "http://localhost:8080/mcp");
+    assert_eq!(flavor, HttpFlavor::Streamable);
+}
+
+/// Seeds-vs-spec rows 9, 25, 35, 38.
+#[test]
+fn the_interactive_profile_has_the_numbers_of_its_seed() {
+    let server = only("[servers.a]\ncommand = 'x'\nprofile = 'interactive'\n");
+    assert_eq!(server.protocol, Some(Revision::V2024_11_05));
+    let milliseconds = |time: Duration| time.as_millis();
+    assert_eq!(milliseconds(server.timeouts.start), 2000);
+    assert_eq!(milliseconds(server.timeouts.request), 500);
+    assert_eq!(milliseconds(server.timeouts.read), 500);
+    assert_eq!(milliseconds(server.timeouts.call), 1000);
+    assert_eq!(
+        server.quirks.error_aliases,
+        [(-32000, ErrorAlias::ResourceNotFound)].into()
+    );
+    assert_eq!(server.cache.invalidate_after, ["sync_repository".into()]);
+    assert!(server.cache.ttl.is_some());
+}
+
+/// Seeds-vs-spec rows 1, 2, 28, 35.
+#[test]
+fn the_workflow_profile_speaks_lsp_and_waits_a_minute() {
+    let server = only("[servers.a]\ncommand = 'x'\nprofile = 'workflow'\n");
+    assert_eq!(
+        (server.dialect, &server.quirks),
+        (Dialect::Lsp, &Quirks::lsp())
+    );
+    let minute = Duration::from_secs(60);
+    let timeouts = server.timeouts;
+    assert_eq!(
+        [
+            timeouts.start,
+            timeouts.request,
+            timeouts.read,
+            timeouts.call
+        ],
+        [minute; 4]
+    );
+}
+
+#[test]
+fn written_keys_win_over_the_profile() {
+    let server = only(
+        "[servers.a]\ncommand = 'x'\nprofile = 'interactive'\nprotocol = 'newest'\ntimeouts = { \
+         call = '5s' }\ncache = { invalidate_after = [] }\n",
+    );
+    assert_eq!(server.protocol, None);
+    assert_eq!(server.timeouts.call, Duration::from_secs(5));
+    assert_eq!(server.timeouts.read, Duration::from_millis(500));
+    assert_eq!(server.cache.invalidate_after, []);
+    assert!(server.cache.ttl.is_some());
+    let modern = only("[servers.a]\ncommand = 'x'\nprofile = 'interactive'\nera = 'modern'\n");
+    assert_eq!((modern.era, modern.protocol), (EraChoice::Modern, None));
+    let standard = only("[servers.a]\ncommand = 'x'\nprofile = 'workflow'\ndialect = 'standard'\n");
+    assert_eq!(standard.quirks, Quirks::default());
+    let quirk = only(
+        "[servers.a]\ncommand = 'x'\nprofile = 'workflow'\nquirks = { cancel = 'standard' }\n",
+    );
+    assert_eq!(quirk.quirks.cancel, CancelForm::Standard);
+    assert_eq!(quirk.quirks.shutdown, ShutdownForm::Lsp);
+}
+
+#[test]
+fn rules_for_all_servers() {
+    let config =
+        read("[policy]\ndeny = ['*/delete_*']\nread_only = 'allow'\n[cache]\nbytes = 1024\n");
+    assert_eq!(config.problems, []);
+    assert_eq!(config.policy.deny, ["*/delete_*".into()]);
+    assert_eq!(config.policy.read_only, Some(ReadOnlyHint::Believe));
+    assert_eq!(config.cache_bytes, 1024);
+}
+
+#[test]
+fn a_missing_file_says_so() {
+    let found = attache_host::config::Found {
+        file: "/nowhere/attache.toml".into(),
+        origin: Origin::Named,
+    };
+    let error = Config::load(&found, &surroundings()).unwrap_err();
+    assert_eq!(error.to_string(), "there is no file /nowhere/attache.toml");
+}
