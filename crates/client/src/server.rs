@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::future::Future;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -43,6 +43,8 @@ pub struct Server {
     handlers: Handlers,
     /// What earlier connections found out; shared by clones (C-MOD-16).
     known_legacy: Arc<AtomicBool>,
+    /// How many processes were started; shared by clones.
+    processes: Arc<AtomicU64>,
 }
 
 #[derive(Clone)]
@@ -94,6 +96,7 @@ impl Server {
             settings: Settings::default(),
             handlers: Handlers::default(),
             known_legacy: Arc::default(),
+            processes: Arc::default(),
         }
     }
 
@@ -281,6 +284,21 @@ impl Server {
         }
     }
 
+    /// How many processes this server and its clones have started, or tried to. A connect may take
+    /// two: some legacy servers leave when they are probed (fault 30).
+    pub fn processes_started(&self) -> u64 {
+        self.processes.load(Ordering::Relaxed)
+    }
+
+    /// How many processes the next connect may start at the most.
+    pub fn most_processes_of_a_connect(&self) -> u64 {
+        match (&self.target, self.opening()) {
+            (Target::Streams(_), _) => 0,
+            (Target::Process(_), Opening::Probe) if self.may_restart() => 2,
+            (Target::Process(_), _) => 1,
+        }
+    }
+
     fn opening(&self) -> Opening {
         if self.settings.era == EraChoice::Auto && self.known_legacy.load(Ordering::Relaxed) {
             Opening::Initialize
@@ -301,6 +319,7 @@ impl Server {
                 if let Some(former) = lifeline.take() {
                     former.abandon().await;
                 }
+                self.processes.fetch_add(1, Ordering::Relaxed);
                 let spawned = process::spawn(launch).await?;
                 let link = Link::new(
                     Box::new(spawned.stdin),

@@ -135,12 +135,25 @@ impl Lifetimes {
 pub struct Fetched {
     value: Cached,
     lifetimes: Lifetimes,
+    /// When the request that succeeded was sent, if that was later than the first attempt.
+    asked_in: Option<Epoch>,
 }
 
 impl Fetched {
     /// An answer and what its server says about it.
     pub fn new(value: Cached, lifetimes: Lifetimes) -> Self {
-        Self { value, lifetimes }
+        Self {
+            value,
+            lifetimes,
+            asked_in: None,
+        }
+    }
+
+    /// Says in which epoch the server was asked. A fetch that had to be repeated is as new as its
+    /// last attempt.
+    pub(crate) fn asked_in(mut self, epoch: Epoch) -> Self {
+        self.asked_in = Some(epoch);
+        self
     }
 
     /// The answer.
@@ -190,6 +203,10 @@ pub enum Freshness {
     },
 }
 
+/// What the counts of [`Epochs`] were at one moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Epoch(u64, u64);
+
 /// Counts that rise when what is remembered of a server is no longer so. An answer is good only if
 /// they are what they were when fetching it began, so a change during the fetch counts too.
 #[derive(Debug, Default)]
@@ -209,12 +226,12 @@ impl Epochs {
         self.lists[kind as usize].fetch_add(1, Ordering::AcqRel);
     }
 
-    fn of(&self, what: &What) -> (u64, u64) {
+    pub(crate) fn of(&self, what: &What) -> Epoch {
         let own = match what {
             What::List(kind) => self.lists[*kind as usize].load(Ordering::Acquire),
             What::Contents(_) => 0,
         };
-        (self.everything.load(Ordering::Acquire), own)
+        Epoch(self.everything.load(Ordering::Acquire), own)
     }
 }
 
@@ -224,7 +241,7 @@ struct Entry {
     bytes: u64,
     fetched: Instant,
     fresh_until: Instant,
-    epoch: (u64, u64),
+    epoch: Epoch,
     /// A notification has named this very entry.
     outdated: AtomicBool,
 }
@@ -233,7 +250,7 @@ struct Entry {
 struct Flight {
     landed: OnceCell<Result<Found, Error>>,
     /// The epoch it began in. Who comes in a later one must not be given its answer.
-    epoch: (u64, u64),
+    epoch: Epoch,
     /// A notification came during the fetch.
     outdated: AtomicBool,
 }
@@ -285,7 +302,9 @@ impl Cache {
     {
         if rules.usage == CacheUse::Off {
             count(&self.counters.misses);
-            let Fetched { value, lifetimes } = fetch().await?;
+            let Fetched {
+                value, lifetimes, ..
+            } = fetch().await?;
             return Ok(Found {
                 value,
                 freshness: Freshness::Fetched,
@@ -377,7 +396,11 @@ impl Cache {
     }
 
     fn keep(&self, key: &Key, rules: &CacheRules, fetched: Fetched, flight: &Flight) -> Found {
-        let Fetched { value, lifetimes } = fetched;
+        let Fetched {
+            value,
+            lifetimes,
+            asked_in,
+        } = fetched;
         let now = Instant::now();
         let scope = lifetimes.scope.unwrap_or_default();
         let entry = Entry {
@@ -386,7 +409,7 @@ impl Cache {
             scope,
             fetched: now,
             fresh_until: now + lifetimes.ttl(rules),
-            epoch: flight.epoch,
+            epoch: asked_in.unwrap_or(flight.epoch),
             outdated: AtomicBool::new(flight.outdated.load(Ordering::Acquire)),
         };
         self.store.insert(key.clone(), Arc::new(entry));

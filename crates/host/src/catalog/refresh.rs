@@ -32,26 +32,22 @@ impl Default for RefreshPlan {
 }
 
 impl RefreshPlan {
-    /// A notice came. Gives when to fetch, if that was not planned already.
+    /// A notice came. Gives when to fetch, if that was not planned already. A list that nobody has
+    /// ever wanted is not fetched because it changed.
     pub(crate) fn noticed(&mut self, now: Instant) -> Option<Instant> {
+        let last = self.last?;
         if self.due.is_some() {
             return None;
         }
-        let gathered = now + GATHERING;
-        let due = match self.last {
-            None => gathered,
-            Some(last) => {
-                // A notice soon after a fetch may be the answer to it: a loop. Quiet in between
-                // shows that it was none.
-                let since = now.saturating_duration_since(last);
-                self.interval = if since < self.interval {
-                    (self.interval * 2).min(MOST_INTERVAL)
-                } else {
-                    LEAST_INTERVAL
-                };
-                gathered.max(last + self.interval)
-            }
+        // A notice soon after a fetch may be the answer to it: a loop. Quiet in between shows that
+        // it was none.
+        let since = now.saturating_duration_since(last);
+        self.interval = if since < self.interval {
+            (self.interval * 2).min(MOST_INTERVAL)
+        } else {
+            LEAST_INTERVAL
         };
+        let due = (now + GATHERING).max(last + self.interval);
         self.due = Some(due);
         Some(due)
     }
@@ -73,6 +69,8 @@ mod tests {
         for spacing_us in [0, 100, 5000] {
             let mut plan = RefreshPlan::default();
             let mut now = Instant::now();
+            plan.begins(now);
+            now += Duration::from_secs(10);
             let mut due: Option<Instant> = None;
             let mut fetches = 0;
             for _ in 0..200 {
@@ -95,6 +93,7 @@ mod tests {
         let began = Instant::now();
         let mut now = began;
         let mut fetches = 0;
+        plan.begins(now);
         while now < began + Duration::from_secs(600) {
             now = plan.noticed(now).unwrap();
             plan.begins(now);
@@ -109,6 +108,8 @@ mod tests {
     fn quiet_brings_the_shortest_interval_back() {
         let mut plan = RefreshPlan::default();
         let mut now = Instant::now();
+        assert_eq!(plan.noticed(now), None, "nobody has wanted it yet");
+        plan.begins(now);
         for _ in 0..10 {
             now = plan.noticed(now).unwrap();
             plan.begins(now);

@@ -152,7 +152,7 @@ impl IntoFuture for Call {
     type IntoFuture = Pin<Box<dyn Future<Output = Self::Output> + Send>>;
 
     fn into_future(self) -> Self::IntoFuture {
-        Box::pin(self.make(|request| request.into_future()))
+        Box::pin(self.make(|request| Box::pin(request.into_future())))
     }
 }
 

@@ -244,7 +244,7 @@ impl Host {
     }
 
     /// Starts a server afresh: one that runs is stopped first, one that is parked gets another
-    /// chance. Returns when the order is given; [`ready`](Self::ready) waits for the start.
+    /// chance. Returns when the new start has begun; [`ready`](Self::ready) waits for its end.
     pub async fn restart(&self, server: &str) -> Result<(), Error> {
         self.station(server)?.restart().await
     }

@@ -270,15 +270,18 @@ impl Station {
             name: None,
             number: self.shared.events.next_request(),
         };
+        let epochs = &self.epochs;
         let fetch = |client: Client| async move {
-            match T::fetch(&client).await {
+            let epoch = epochs.of(&What::List(T::KIND));
+            let fetched = match T::fetch(&client).await {
                 // A server without such a list has an empty one.
                 Err(ClientError::Server(error)) if error.meaning == Meaning::MethodNotFound => {
                     let nothing = T::into_cached(Entries::default());
                     Ok(Fetched::new(nothing, Lifetimes::default()))
                 }
                 fetched => fetched,
-            }
+            };
+            fetched.map(|fetched| fetched.asked_in(epoch))
         };
         let fetched = self
             .request(about, Repeatable::Harmless, patience, fetch)
@@ -331,29 +334,27 @@ impl Station {
             name: Some(uri),
             number: self.shared.events.next_request(),
         };
+        let what = What::Contents(uri.into());
         let read = |client: Client| {
+            let epoch = self.epochs.of(&what);
             let mut request = client.read(uri);
             if let Some(timeout) = timeout {
                 request = request.timeout(timeout);
             }
-            request.into_future()
+            async move { Ok((request.await?, epoch)) }
         };
-        let contents = self
+        let (contents, epoch) = self
             .request(about, Repeatable::Harmless, Patience::Persistent, read)
             .await?;
         let mut lifetimes = Lifetimes::default();
         lifetimes.note(contents.ttl_ms, contents.cache_scope.as_deref());
-        Ok(Fetched::new(
-            Cached::Contents(Arc::new(contents)),
-            lifetimes,
-        ))
+        let contents = Cached::Contents(Arc::new(contents));
+        Ok(Fetched::new(contents, lifetimes).asked_in(epoch))
     }
 
     /// Fetches a list again soon, if anybody has ever wanted it (fault 50).
     pub(crate) fn refresh_later(self: &Arc<Self>, kind: ListKind) {
-        let key = self.key(What::List(kind));
-        let wanted = self.shared.cache.last_known(&key).is_some();
-        if !wanted || self.shared.lifetime == Lifetime::OneShot {
+        if self.shared.lifetime == Lifetime::OneShot {
             return;
         }
         let now = Instant::now().into_std();

@@ -101,6 +101,18 @@ impl Target {
         }
     }
 
+    /// How many processes were started so far, and how many the next start may take.
+    pub(super) fn processes(&self) -> (u64, usize) {
+        match &self.server {
+            Source::Same(server) => {
+                let most = server.most_processes_of_a_connect();
+                let most = usize::try_from(most).unwrap_or(usize::MAX);
+                (server.processes_started(), most)
+            }
+            Source::Made(_) | Source::None(_) => (0, 0),
+        }
+    }
+
     /// The server to connect to, or why there is none.
     pub(super) fn server(&self) -> Result<Server, ClientError> {
         match &self.server {
@@ -145,8 +157,9 @@ fn with_questions(
     server
 }
 
-/// Whether another start may succeed where this one failed.
-pub(super) fn remedy(error: &ClientError) -> Remedy {
+/// Whether another start may succeed where this one failed. That would take so many processes.
+pub(super) fn remedy(error: &ClientError, processes: usize) -> Remedy {
+    let try_again = Remedy::TryAgain { processes };
     match error {
         ClientError::Spawn(error) => match error.kind() {
             SpawnErrorKind::NotFound
@@ -155,14 +168,14 @@ pub(super) fn remedy(error: &ClientError) -> Remedy {
             | SpawnErrorKind::BadWorkingDirectory
             | SpawnErrorKind::TooLarge
             | SpawnErrorKind::Unrepresentable => Remedy::NeedsAPerson,
-            _ => Remedy::TryAgain,
+            _ => try_again,
         },
         ClientError::Connect(
             ConnectError::NoCommonRevision { .. } | ConnectError::StreamsUsedUp,
         )
         | ClientError::Unsupported { .. }
         | ClientError::Input(_) => Remedy::NeedsAPerson,
-        _ => Remedy::TryAgain,
+        _ => try_again,
     }
 }
 

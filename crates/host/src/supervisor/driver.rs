@@ -123,6 +123,7 @@ impl Driver {
     /// One start. An order to stop ends it at once: dropping the attempt takes down whatever it
     /// had started (fault 7).
     async fn attempt(&mut self) -> Deed {
+        let (processes_before, _) = self.target.processes();
         let server = self.target.server();
         let connect = async move { server?.connect().await };
         let mut connect = std::pin::pin!(connect);
@@ -136,6 +137,10 @@ impl Driver {
                 connected = &mut connect => break connected,
             }
         };
+        let (processes, _) = self.target.processes();
+        for _ in processes_before + 1..processes {
+            self.happened(Happening::StartedAgain);
+        }
         match connected {
             Ok(client) => {
                 self.witness.connected(&client);
@@ -161,9 +166,10 @@ impl Driver {
         if let Some(container) = &self.target.container {
             container.stop().await;
         }
+        let (_, processes) = self.target.processes();
         let remedy = match &cause {
-            Cause::Start(error) => remedy(error),
-            Cause::Lost(_) => Remedy::TryAgain,
+            Cause::Start(error) => remedy(error, processes),
+            Cause::Lost(_) => Remedy::TryAgain { processes },
         };
         let stderr = stderr.iter().map(|line| self.witness.clean(line)).collect();
         let failure = Arc::new(Failure { cause, stderr });
@@ -200,8 +206,17 @@ impl Driver {
             Phase::Stopping => ServerState::Stopping,
             Phase::Stopped => ServerState::Stopped,
         };
-        let changed = self.status.send_if_modified(|status| {
-            let changed = status.state != state;
+        let changed = self.status.borrow().state != state;
+        if changed {
+            // Told before it is published, so that what others do because of it is told after.
+            let status = self.status.borrow();
+            let failure = match state {
+                ServerState::BackingOff | ServerState::Parked => status.last_failure.as_deref(),
+                _ => None,
+            };
+            self.witness.state(state, failure);
+        }
+        self.status.send_if_modified(|status| {
             if changed {
                 status.state = state;
                 status.since_ms = now_ms();
@@ -213,14 +228,10 @@ impl Driver {
             };
             changed
         });
-        if changed {
-            let status = self.status.borrow();
-            let failure = match state {
-                ServerState::BackingOff | ServerState::Parked => status.last_failure.as_deref(),
-                _ => None,
-            };
-            self.witness.state(state, failure);
-        }
         deed
     }
 }
+
+#[cfg(test)]
+#[path = "driver_tests.rs"]
+mod tests;

@@ -41,6 +41,8 @@ pub enum Phase {
 pub enum Happening {
     /// Somebody needs it.
     Wanted,
+    /// Its start took one process more than the one it was begun with (fault 30).
+    StartedAgain,
     /// Its start succeeded.
     Started,
     /// Its start failed, or it ended while it ran.
@@ -59,7 +61,11 @@ pub enum Happening {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Remedy {
     /// Another start may succeed.
-    TryAgain,
+    TryAgain {
+        /// How many processes it may take: a server that leaves when it is probed for the modern
+        /// era gets a second one (fault 30), and both count (P3).
+        processes: usize,
+    },
     /// Another start would fail the same way: the command is missing, no revision is common
     /// (fault 13).
     NeedsAPerson,
@@ -152,6 +158,10 @@ impl Machine {
             }
 
             (Happening::Wanted, Phase::Configured) => self.start(now),
+            (Happening::StartedAgain, Phase::Starting) => {
+                self.count_start(now);
+                Deed::Rest
+            }
             (Happening::Started, Phase::Starting) => {
                 self.phase = Phase::Ready { since: now };
                 Deed::Rest
@@ -172,11 +182,15 @@ impl Machine {
     }
 
     fn start(&mut self, now: Instant) -> Deed {
-        self.drop_old_starts(now);
-        self.recent_starts.push_back(now);
+        self.count_start(now);
         self.starts += 1;
         self.phase = Phase::Starting;
         Deed::Start
+    }
+
+    fn count_start(&mut self, now: Instant) {
+        self.drop_old_starts(now);
+        self.recent_starts.push_back(now);
     }
 
     fn stop(&mut self, after: AfterStop) -> Deed {
@@ -187,9 +201,13 @@ impl Machine {
 
     fn failed(&mut self, remedy: Remedy, now: Instant) -> Deed {
         self.drop_old_starts(now);
-        let may_restart = remedy == Remedy::TryAgain
-            && self.limits.when == RestartWhen::OnFailure
-            && self.recent_starts.len() < self.limits.starts as usize;
+        let may_restart = match remedy {
+            Remedy::NeedsAPerson => false,
+            Remedy::TryAgain { processes } => {
+                let starts = self.recent_starts.len() + processes.max(1);
+                self.limits.when == RestartWhen::OnFailure && starts <= self.limits.starts as usize
+            }
+        };
         if !may_restart {
             self.phase = Phase::Parked;
             return Deed::Rest;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::*;
 
-const TRY_AGAIN: Happening = Happening::Failed(Remedy::TryAgain);
+const TRY_AGAIN: Happening = Happening::Failed(Remedy::TryAgain { processes: 1 });
 
 /// A machine and a clock that only the test moves.
 struct Life {
@@ -217,5 +217,25 @@ fn a_server_that_is_never_restarted_is_parked_when_it_ends() {
     };
     let mut life = Life::with(never, 1).ready();
     assert_eq!(life.happens(TRY_AGAIN), Deed::Rest);
+    assert_eq!(life.machine.phase(), Phase::Parked);
+}
+
+#[test]
+fn promise_3_a_second_process_of_one_start_counts_too() {
+    let twice = Happening::Failed(Remedy::TryAgain { processes: 2 });
+    let mut life = Life::new();
+    life.happens(Happening::Wanted);
+    let mut processes = 1;
+    loop {
+        assert_eq!(life.happens(Happening::StartedAgain), Deed::Rest);
+        processes += 1;
+        match life.happens(twice) {
+            Deed::Rest => break,
+            deed => life.waits(deed),
+        };
+        processes += 1;
+    }
+    // A third start might have been the sixth process.
+    assert_eq!(processes, 4);
     assert_eq!(life.machine.phase(), Phase::Parked);
 }

@@ -171,10 +171,15 @@ impl Supervised {
         }
     }
 
-    /// Starts the server afresh, whatever it was before.
+    /// Starts the server afresh, whatever it was before, and returns when the new start has begun.
     pub(crate) async fn restart(&self) {
+        let mut status = self.status.clone();
+        let before = status.borrow().starts;
         // A closed queue belongs to a stopped server, which nobody can restart.
         let _ = self.orders.send(Order::Restart).await;
+        let _ = status
+            .wait_for(|now| now.starts > before || now.state == ServerState::Stopped)
+            .await;
     }
 
     /// Stops the server and waits until nothing of it is left.

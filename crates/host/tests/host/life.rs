@@ -1,0 +1,250 @@
+//! Starting, crashing, parking, restarting, reloading.
+
+use std::time::Duration;
+
+use attache_host::client::{CloseReason, EraChoice, Error as ClientError, ExitReason};
+use attache_host::config::{ServerConfig, Start, Transport};
+use attache_host::snapshot::ServerState;
+use attache_host::{Cause, Error};
+use attache_testkit::chaos::{Action, Grandchild, When};
+use serde_json::json;
+use tokio::task::JoinSet;
+
+use crate::support::{
+    Fleet, PATIENCE, config, config_of, eventually, guarded, kill, script, within,
+};
+
+#[test]
+fn a_server_is_started_by_its_first_use_or_at_once_if_it_is_eager() {
+    guarded(async || {
+        let lazy = Fleet::one(&script());
+        assert_eq!(lazy.server("one").state, ServerState::Configured);
+        lazy.echoes("one").await;
+        assert_eq!(lazy.server("one").state, ServerState::Ready);
+        lazy.finish().await;
+
+        let eager = |config: &mut ServerConfig| config.start = Start::Eager;
+        let eager = Fleet::with([("one", script())], eager, |builder| builder);
+        eager.comes_to("one", ServerState::Ready).await;
+        eager.finish().await;
+    });
+}
+
+#[test]
+fn fault_15_a_hundred_first_calls_are_one_start() {
+    guarded(async || {
+        let fleet = Fleet::one(&script().on(When::start(), [Action::wait_ms(100)]));
+        let mut calls = JoinSet::new();
+        for number in 0..100 {
+            let call = fleet
+                .host
+                .call("one/echo", json!({"message": number.to_string()}))
+                .origin(attache_host::policy::Asker::Person);
+            calls.spawn(async move { (number, call.await.unwrap().text()) });
+        }
+        for (number, text) in within("calls", calls.join_all()).await {
+            assert_eq!(text, number.to_string());
+        }
+        assert_eq!(fleet.launch().starts().unwrap().len(), 1);
+        assert_eq!(fleet.server("one").starts, 1);
+        fleet.finish().await;
+    });
+}
+
+#[test]
+fn a_server_killed_between_two_calls_answers_the_second() {
+    guarded(async || {
+        let fleet = Fleet::one(&script());
+        fleet.echoes("one").await;
+        kill(fleet.server("one").process_id.unwrap()).await;
+        fleet.echoes("one").await;
+        assert_eq!(fleet.server("one").starts, 2);
+        let failure = fleet.server("one").last_failure.unwrap();
+        assert!(failure.cause.contains("SIGKILL"), "{failure:?}");
+        fleet.finish().await;
+    });
+}
+
+#[test]
+fn a_server_killed_during_a_call_ends_it_with_the_truth_and_is_not_asked_twice() {
+    guarded(async || {
+        let effect_and_silence = [Action::effect(), Action::never()];
+        let fleet = Fleet::one(&script().on(When::tool("pay"), effect_and_silence));
+        fleet.echoes("one").await;
+        let call = fleet.call("one/pay", json!({"key": "order-7"}));
+        let process = fleet.server("one").process_id.unwrap();
+        let murder = async {
+            let launch = fleet.launch();
+            eventually(|| launch.effects().unwrap().len(), |count| *count == 1).await;
+            kill(process).await;
+        };
+        let (answer, ()) = tokio::join!(call, murder);
+        let Err(Error::Request {
+            error: ClientError::OutcomeUnknown { reason, .. },
+            ..
+        }) = answer
+        else {
+            panic!("expected an unknown outcome, got {answer:?}");
+        };
+        let killed = matches!(
+            reason,
+            CloseReason::Exited {
+                exit: ExitReason::Signal(9),
+                ..
+            }
+        );
+        assert!(killed, "{reason:?}");
+        // The server comes back by itself, and the payment was made once.
+        fleet.comes_to("one", ServerState::Ready).await;
+        fleet.echoes("one").await;
+        assert_eq!(fleet.launch().effects().unwrap(), ["order-7"]);
+        fleet.finish().await;
+    });
+}
+
+#[test]
+fn fault_14_a_crash_loop_ends_parked_with_the_reason_and_leaves_others_alone() {
+    guarded(async || {
+        let crashing = script().on(
+            When::start(),
+            [Action::stderr_line("no licence found"), Action::exit(3)],
+        );
+        // Its era is known, so that every start is one process.
+        let legacy = |config: &mut ServerConfig| config.era = EraChoice::Legacy;
+        let scripts = [("bad", crashing), ("good", script())];
+        let fleet = Fleet::with(scripts, legacy, |builder| builder);
+        let failed = fleet.call("bad/echo", json!({})).await;
+        let Err(Error::Parked { failure, .. }) = failed else {
+            panic!("expected a parked server, got {failed:?}");
+        };
+        assert_eq!(failure.stderr, ["no licence found"]);
+        assert!(failure.cause.to_string().contains("exited with code 3"));
+        // Promise 3, with a real clock: five starts, then none.
+        assert_eq!(fleet.launches[0].starts().unwrap().len(), 5);
+        fleet.echoes("good").await;
+        let parked = fleet.server("bad");
+        assert_eq!(parked.state, ServerState::Parked);
+        assert_eq!(parked.last_failure.unwrap().stderr, ["no licence found"]);
+        assert!(fleet.call("bad/echo", json!({})).await.is_err());
+        assert_eq!(fleet.launches[0].starts().unwrap().len(), 5);
+        fleet.finish().await;
+    });
+}
+
+#[test]
+fn promise_3_processes_of_a_probe_count_as_starts() {
+    guarded(async || {
+        let crashing = script().on(When::start(), [Action::exit(3)]);
+        let fleet = Fleet::one(&crashing);
+        assert!(fleet.call("one/echo", json!({})).await.is_err());
+        assert_eq!(fleet.server("one").state, ServerState::Parked);
+        let processes = fleet.launch().starts().unwrap().len();
+        assert!((2..=5).contains(&processes), "{processes}");
+        fleet.finish().await;
+    });
+}
+
+#[test]
+fn fault_13_a_missing_command_is_parked_at_once_and_a_restart_gives_it_another_chance() {
+    guarded(async || {
+        let folder = attache_testkit::scratch::Scratch::new("missing").unwrap();
+        let program = folder.path().join("server");
+        let launch = script().launch().unwrap();
+        let mut server = config_of("one", &launch);
+        if let Transport::Stdio { command, .. } = &mut server.transport {
+            *command = program.to_str().unwrap().to_owned();
+        }
+        let host = attache_host::Host::builder(config([server])).start();
+        let fleet = Fleet {
+            host,
+            launches: vec![launch],
+        };
+        let failed = fleet.call("one/echo", json!({})).await;
+        let Err(Error::Parked { failure, .. }) = failed else {
+            panic!("expected a parked server, got {failed:?}");
+        };
+        assert!(matches!(failure.cause, Cause::Start(ClientError::Spawn(_))));
+        assert_eq!(fleet.server("one").starts, 1);
+
+        #[cfg(unix)]
+        std::os::unix::fs::symlink(&fleet.launch().program, &program).unwrap();
+        fleet.host.restart("one").await.unwrap();
+        within("ready", fleet.host.ready("one")).await.unwrap();
+        fleet.echoes("one").await;
+        fleet.finish().await;
+    });
+}
+
+#[test]
+fn fault_7_a_reload_stops_what_left_also_while_it_starts() {
+    guarded(async || {
+        // It has a grandchild of its own session already and never gets ready.
+        let grandchild = Grandchild {
+            setsid: false,
+            ..Grandchild::default()
+        };
+        let starting = script().on(
+            When::start(),
+            [Action::spawn(grandchild), Action::wait_gate("never")],
+        );
+        let fleet = Fleet::new([("leaves", starting), ("stays", script())]);
+        fleet.echoes("stays").await;
+        let process = fleet.server("stays").process_id;
+        let host = fleet.host.clone();
+        let waiting = tokio::spawn(async move { host.ready("leaves").await });
+        let tag = fleet.launches[0].tag().clone();
+        let two = tokio::task::spawn_blocking(move || tag.wait(PATIENCE, |found| found.len() >= 2));
+        two.await.unwrap().unwrap();
+        assert_eq!(fleet.server("leaves").state, ServerState::Starting);
+
+        let stays = config_of("stays", &fleet.launches[1]);
+        within("reload", fleet.host.reload(config([stays]))).await;
+        fleet.launches[0].tag().wait_until_gone(PATIENCE).unwrap();
+        assert!(matches!(
+            within("the start", waiting).await.unwrap(),
+            Err(Error::Stopped { .. })
+        ));
+        let unknown = fleet.host.ready("leaves").await;
+        assert!(matches!(unknown, Err(Error::UnknownServer { .. })));
+        // What stayed was not touched.
+        assert_eq!(fleet.server("stays").process_id, process);
+        fleet.echoes("stays").await;
+        fleet.finish().await;
+    });
+}
+
+#[test]
+fn a_reload_restarts_what_changed_and_adopts_what_needs_no_restart() {
+    guarded(async || {
+        let fleet = Fleet::new([("changes", script()), ("adopts", script())]);
+        fleet.echoes("changes").await;
+        fleet.echoes("adopts").await;
+        let before = fleet.server("adopts").process_id;
+        let mut changes = config_of("changes", &fleet.launches[0]);
+        changes.timeouts.call = Duration::from_secs(5);
+        let mut adopts = config_of("adopts", &fleet.launches[1]);
+        adopts.policy.deny = vec!["echo".into()];
+        within("reload", fleet.host.reload(config([changes, adopts]))).await;
+
+        assert_eq!(fleet.server("changes").state, ServerState::Configured);
+        fleet.echoes("changes").await;
+        assert_eq!(fleet.launches[0].starts().unwrap().len(), 2);
+        let denied = fleet.call("adopts/echo", json!({"message": "x"})).await;
+        assert!(matches!(denied, Err(Error::Refused { .. })), "{denied:?}");
+        assert_eq!(fleet.server("adopts").process_id, before);
+        fleet.finish().await;
+    });
+}
+
+#[test]
+fn a_host_that_is_dropped_stops_its_servers() {
+    guarded(async || {
+        let fleet = Fleet::one(&script());
+        fleet.echoes("one").await;
+        let Fleet { host, launches } = fleet;
+        drop(host);
+        for launch in &launches {
+            launch.tag().wait_until_gone(PATIENCE).unwrap();
+        }
+    });
+}

@@ -1,0 +1,206 @@
+//! Chaos servers under a host, and the guard that turns a hang into a failure.
+//!
+//! Owns how a test is run and what every test asserts at its end: no process is left. Refuses to
+//! know any particular fault.
+
+use std::fmt::Debug;
+use std::panic::resume_unwind;
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use attache_host::client::Timeouts;
+use attache_host::config::{Config, Secret, ServerConfig, ServerName, Source, Transport};
+use attache_host::policy::Asker;
+use attache_host::snapshot::{ServerSnapshot, ServerState};
+use attache_host::{Error, Host, HostBuilder};
+use attache_testkit::chaos::{Launch, Script};
+use serde_json::{Value, json};
+
+/// Longer than anything here takes on a busy machine, short enough to fail in.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
+/// How long one whole test may take.
+const GUARD: Duration = Duration::from_secs(55);
+/// How often a condition is looked at that has no event.
+const LOOK_INTERVAL: Duration = Duration::from_millis(2);
+
+/// Runs a test on a runtime of its own in a thread of its own. Whatever hangs in there fails the
+/// test by its name.
+pub(crate) fn guarded(test: impl AsyncFnOnce() + Send + 'static) {
+    let name = thread::current().name().unwrap_or("a test").to_owned();
+    let (running, ended) = mpsc::channel::<()>();
+    let runner = thread::Builder::new().name(name.clone()).spawn(move || {
+        // Dropped last, also when the test panics.
+        let _running = running;
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(2)
+            .enable_all()
+            .build()
+            .unwrap();
+        runtime.block_on(test());
+    });
+    let runner = runner.unwrap();
+    if ended.recv_timeout(GUARD) == Err(RecvTimeoutError::Timeout) {
+        panic!("{name} hangs: it is not done after {GUARD:?}");
+    }
+    if let Err(panic) = runner.join() {
+        resume_unwind(panic);
+    }
+}
+
+/// The small correct server, to which a test adds its faults.
+pub(crate) fn script() -> Script {
+    Script::legacy("2025-11-25")
+}
+
+pub(crate) fn name(name: &str) -> ServerName {
+    ServerName::new(name).unwrap()
+}
+
+/// The configuration of a launch.
+pub(crate) fn config_of(server: &str, launch: &Launch) -> ServerConfig {
+    let text = |text: &std::ffi::OsStr| text.to_str().unwrap().to_owned();
+    let transport = Transport::Stdio {
+        command: text(launch.program.as_os_str()),
+        args: launch.args.iter().map(|arg| text(arg)).collect(),
+        env: launch
+            .env
+            .iter()
+            .map(|(name, value)| (text(name), Secret::new(text(value))))
+            .collect(),
+        cwd: None,
+    };
+    let mut config = ServerConfig::new(name(server), transport, Source::program());
+    // The chaos server is legacy unless a test says otherwise; the probe would only cost time.
+    config.timeouts = Timeouts {
+        close_grace: Duration::from_millis(500),
+        close_terminate: Duration::from_millis(500),
+        ..Timeouts::default()
+    };
+    config
+}
+
+/// A configuration of several servers.
+pub(crate) fn config(servers: impl IntoIterator<Item = ServerConfig>) -> Config {
+    Config {
+        servers: servers
+            .into_iter()
+            .map(|server| (server.name.clone(), server))
+            .collect(),
+        ..Config::default()
+    }
+}
+
+/// Servers under a host. Keeps the launches for as long as they run.
+pub(crate) struct Fleet {
+    pub(crate) host: Host,
+    pub(crate) launches: Vec<Launch>,
+}
+
+impl Fleet {
+    /// One server named `one`.
+    pub(crate) fn one(script: &Script) -> Self {
+        Self::new([("one", script.clone())])
+    }
+
+    /// Servers of these names.
+    pub(crate) fn new<'a>(scripts: impl IntoIterator<Item = (&'a str, Script)>) -> Self {
+        Self::with(scripts, |_| {}, |builder| builder)
+    }
+
+    /// Servers of these names, with changed configurations and host.
+    pub(crate) fn with<'a>(
+        scripts: impl IntoIterator<Item = (&'a str, Script)>,
+        change: impl Fn(&mut ServerConfig),
+        build: impl FnOnce(HostBuilder) -> HostBuilder,
+    ) -> Self {
+        let mut launches = Vec::new();
+        let mut servers = Vec::new();
+        for (server, script) in scripts {
+            let launch = script.launch().unwrap();
+            let mut config = config_of(server, &launch);
+            change(&mut config);
+            servers.push(config);
+            launches.push(launch);
+        }
+        let host = build(Host::builder(config(servers))).start();
+        Self { host, launches }
+    }
+
+    /// The launch of the first server.
+    pub(crate) fn launch(&self) -> &Launch {
+        &self.launches[0]
+    }
+
+    /// Calls a tool as a person would.
+    pub(crate) async fn call(&self, tool: &str, arguments: Value) -> Result<String, Error> {
+        let call = self.host.call(tool, arguments).origin(Asker::Person);
+        let answer = within(tool, call).await?;
+        Ok(answer.text())
+    }
+
+    /// The server works: a call gets its own answer.
+    pub(crate) async fn echoes(&self, server: &str) {
+        let tool = format!("{server}/echo");
+        let said = self.call(&tool, json!({"message": "still here"})).await;
+        assert_eq!(said.unwrap(), "still here");
+    }
+
+    /// One server as it is now.
+    pub(crate) fn server(&self, server: &str) -> ServerSnapshot {
+        let servers = self.host.snapshot().servers;
+        let found = servers.into_iter().find(|it| it.name.as_str() == server);
+        found.unwrap()
+    }
+
+    /// Waits until a server is in this state.
+    pub(crate) async fn comes_to(&self, server: &str, state: ServerState) -> ServerSnapshot {
+        eventually(|| self.server(server), |seen| seen.state == state).await
+    }
+
+    /// What every test asserts at its end.
+    pub(crate) async fn finish(self) {
+        within("close", self.host.close()).await;
+        for launch in &self.launches {
+            launch.tag().wait_until_gone(PATIENCE).unwrap();
+        }
+    }
+}
+
+/// Waits for something that must not hang.
+pub(crate) async fn within<F: IntoFuture>(what: &str, work: F) -> F::Output {
+    let done = tokio::time::timeout(PATIENCE, work.into_future()).await;
+    done.unwrap_or_else(|_| panic!("{what} takes more than {PATIENCE:?}"))
+}
+
+/// Waits until a condition holds.
+pub(crate) async fn eventually<T: Debug>(look: impl Fn() -> T, holds: impl Fn(&T) -> bool) -> T {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        let seen = look();
+        if holds(&seen) {
+            return seen;
+        }
+        assert!(Instant::now() < deadline, "it stays at {seen:?}");
+        tokio::time::sleep(LOOK_INTERVAL).await;
+    }
+}
+
+/// Kills a server's process outright and waits until it is dead, unnoticed by the host or not.
+pub(crate) async fn kill(process: u32) {
+    let kill = tokio::process::Command::new("kill")
+        .args(["-9", &process.to_string()])
+        .status();
+    assert!(kill.await.unwrap().success());
+    let state = || std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+    let dead = |stat: &String| {
+        let state = stat.rsplit_once(')').map(|(_, rest)| rest.trim_start());
+        state.is_none_or(|state| state.starts_with('Z') || state.starts_with('X'))
+    };
+    eventually(state, dead).await;
+}
+
+/// How often a server was asked for this.
+pub(crate) fn asked(launch: &Launch, method: &str) -> usize {
+    launch.received_of(method).unwrap().len()
+}
