@@ -9,6 +9,7 @@ mod listing;
 mod reading;
 mod shared;
 mod station;
+mod task_calls;
 mod watching;
 mod witness;
 
@@ -16,7 +17,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 
-use attache_client::Server;
+use attache_client::{Client, Server};
 use tokio::task::JoinSet;
 
 pub use calling::Call;
@@ -243,6 +244,20 @@ impl Host {
         station.connection_after(0, patience).await.map(drop)
     }
 
+    /// The connection to a server, started if need be: for methods that nobody has typed here, and
+    /// for what only one connection knows. No policy stands before it.
+    pub async fn connection(&self, server: &str) -> Result<Client, Error> {
+        let station = self.station(server)?;
+        let patience = crate::supervisor::Patience::Persistent;
+        let connection = station.connection_after(0, patience).await?;
+        Ok(connection.client)
+    }
+
+    /// The connection to a server that runs at this moment.
+    pub fn running(&self, server: &str) -> Option<Client> {
+        self.known_station(server)?.running()
+    }
+
     /// Starts a server afresh: one that runs is stopped first, one that is parked gets another
     /// chance. Returns when the new start has begun; [`ready`](Self::ready) waits for its end.
     pub async fn restart(&self, server: &str) -> Result<(), Error> {
@@ -295,6 +310,11 @@ impl Host {
             leaving.spawn(async move { station.stop().await });
         }
         leaving.join_all().await;
+        self.flushed().await;
+    }
+
+    /// Waits until everything that is to be kept so far is written: log lines, remembered lists.
+    pub async fn flushed(&self) {
         if let Some(state) = &self.shared().state {
             state.disk.flushed().await;
         }
