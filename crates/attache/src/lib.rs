@@ -105,5 +105,42 @@
 //! costs that tool only; it is kept under
 //! [`Entries::rejected`](protocol::Entries::rejected).
 
+//!
+//! # Many servers as one
+//!
+//! A [`Host`] offers the same verbs over many servers: started on first use, restarted after a
+//! crash, with names, policy and caches. [`host`] has everything that belongs to it.
+//!
+//! ```no_run
+//! use attache::host::config::{Config, ServerConfig, ServerName, Source, Transport};
+//! use attache::host::policy::Asker;
+//! use attache::{Host, json};
+//!
+//! # async fn run() -> Result<(), Box<dyn std::error::Error>> {
+//! let fetch = Transport::Stdio {
+//!     command: "uvx".to_owned(),
+//!     args: vec!["mcp-server-fetch".to_owned()],
+//!     env: Default::default(),
+//!     cwd: None,
+//! };
+//! let mut config = Config::default();
+//! let name = ServerName::new("fetch")?;
+//! config
+//!     .servers
+//!     .insert(name.clone(), ServerConfig::new(name, fetch, Source::program()));
+//!
+//! let host = Host::builder(config).start();
+//! let answer = host
+//!     .call("fetch/fetch", json!({"url": "https://example.org"}))
+//!     .origin(Asker::Person)
+//!     .await?;
+//! println!("{}", answer.text());
+//! host.close().await;
+//! # Ok(())
+//! # }
+//! ```
+
 pub use attache_client::*;
+pub use attache_host as host;
+pub use attache_host::Host;
 pub use serde_json::json;

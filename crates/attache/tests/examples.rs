@@ -72,3 +72,11 @@ fn a_tool_is_called() {
 fn many_calls_are_answered() {
     check("many_calls", &["100 answers"]);
 }
+
+#[test]
+fn many_servers_are_one_host() {
+    check(
+        "many_servers",
+        &["one/echo", "two/echo", "missing: parked", "hello from two"],
+    );
+}

@@ -90,6 +90,14 @@ impl Manifest {
         }
     }
 
+    /// Whether there is such a list.
+    pub(crate) fn has(&self, kind: ListKind) -> bool {
+        let stored = self.stored();
+        stored
+            .as_ref()
+            .is_some_and(|it| it.lists.contains_key(&kind))
+    }
+
     /// The list as it was last time.
     pub(crate) fn list<T: Listable>(&self) -> Option<Remembered<T>> {
         self.stored().as_ref()?.list()
@@ -171,4 +179,61 @@ fn fingerprint(config: &ServerConfig) -> String {
     // Written as JSON, so that no two lists of words look alike.
     let words = serde_json::to_string(&words).unwrap_or_default();
     sha256_hex(words.as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use attache_client::protocol::Tool;
+    use attache_testkit::scratch::Scratch;
+
+    use super::*;
+    use crate::config::Source;
+
+    fn server() -> ServerConfig {
+        let transport = Transport::Stdio {
+            command: "server".to_owned(),
+            args: Vec::new(),
+            env: BTreeMap::new(),
+            cwd: None,
+        };
+        let name = ServerName::new("s").unwrap();
+        ServerConfig::new(name, transport, Source::program())
+    }
+
+    fn tools(description: &str) -> Cached {
+        let mut tool = Tool::new("t", Json::parse("{}").unwrap());
+        tool.description = Some(description.to_owned());
+        Tool::into_cached(vec![tool].into())
+    }
+
+    #[tokio::test]
+    async fn a_list_is_remembered_up_to_the_limit_and_no_longer() {
+        let scratch = Scratch::new("manifest").unwrap();
+        let disk = Disk::new(scratch.path().join("logs"));
+        let manifest = Manifest::new(scratch.path(), &server(), disk.clone());
+        let remembered = || remembered::<Tool>(scratch.path(), &server());
+        assert!(remembered().is_none());
+        // What the file holds beside this text.
+        manifest.remember::<Tool>(&tools(""));
+        disk.flushed().await;
+        let path = manifest_path(scratch.path(), &server().name);
+        let rest = std::fs::metadata(path).unwrap().len();
+        let longest = MOST_BYTES - usize::try_from(rest).unwrap();
+        manifest.remember::<Tool>(&tools(&"x".repeat(longest)));
+        disk.flushed().await;
+        let length = |list: Option<Remembered<Tool>>| {
+            list.unwrap().entries[0].description.clone().unwrap().len()
+        };
+        assert_eq!(length(remembered()), longest);
+        assert!(manifest.has(ListKind::Tools));
+        manifest.remember::<Tool>(&tools(&"x".repeat(longest + 1)));
+        assert!(!manifest.has(ListKind::Tools));
+    }
+
+    #[test]
+    fn a_broken_file_is_as_good_as_none() {
+        let scratch = Scratch::new("manifest").unwrap();
+        std::fs::write(manifest_path(scratch.path(), &server().name), "{").unwrap();
+        assert!(remembered::<Tool>(scratch.path(), &server()).is_none());
+    }
 }

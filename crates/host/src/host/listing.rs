@@ -142,19 +142,17 @@ async fn part<T: Listable>(
             Arc::default(),
         );
     }
-    let fetched = match station.remembered::<T>() {
-        None => Ok(station.list::<T>(patience).await),
-        Some(_) => {
-            // What is given up here goes on by itself, so that a late success still counts
-            // (fault 35).
-            let going_on = station.clone();
-            let fetch = tokio::spawn(async move { going_on.list::<T>(patience).await });
-            match tokio::time::timeout(remembered_after, fetch).await {
-                Ok(Ok(fetched)) => Ok(fetched),
-                Ok(Err(_)) => Err("its answer could not be worked out".to_owned()),
-                Err(_) => Err(format!("no answer within {remembered_after:?}")),
-            }
+    let fetched = if station.remembers(T::KIND) {
+        // What is given up here goes on by itself, so that a late success still counts (fault 35).
+        let going_on = station.clone();
+        let fetch = tokio::spawn(async move { going_on.list::<T>(patience).await });
+        match tokio::time::timeout(remembered_after, fetch).await {
+            Ok(Ok(fetched)) => Ok(fetched),
+            Ok(Err(_)) => Err("its answer could not be worked out".to_owned()),
+            Err(_) => Err(format!("no answer within {remembered_after:?}")),
         }
+    } else {
+        Ok(station.list::<T>(patience).await)
     };
     let because = match &fetched {
         Ok(Ok((entries, found))) => match &found.freshness {

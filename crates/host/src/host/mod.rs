@@ -17,6 +17,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 
+use attache_client::protocol::LogLevel;
 use attache_client::{Client, Server};
 use tokio::task::JoinSet;
 
@@ -37,6 +38,7 @@ use crate::nearest::nearest;
 use crate::policy::{self, Answers, Consent, Pins};
 use crate::questions::{NobodyToAsk, Questions};
 use crate::snapshot::Snapshot;
+use crate::supervisor::Patience;
 
 /// The folder of log files, below the state folder.
 const LOG_FOLDER: &str = "logs";
@@ -240,22 +242,25 @@ impl Host {
     /// Starts a server without waiting for a request to need it, and waits until it is ready.
     pub async fn ready(&self, server: &str) -> Result<(), Error> {
         let station = self.station(server)?;
-        let patience = crate::supervisor::Patience::Persistent;
+        let patience = Patience::Persistent;
         station.connection_after(0, patience).await.map(drop)
     }
 
-    /// The connection to a server, started if need be: for methods that nobody has typed here, and
-    /// for what only one connection knows. No policy stands before it.
-    pub async fn connection(&self, server: &str) -> Result<Client, Error> {
-        let station = self.station(server)?;
-        let patience = crate::supervisor::Patience::Persistent;
-        let connection = station.connection_after(0, patience).await?;
-        Ok(connection.client)
-    }
-
-    /// The connection to a server that runs at this moment.
+    /// The connection to a server that runs at this moment, for what only a connection knows.
     pub fn running(&self, server: &str) -> Option<Client> {
         self.known_station(server)?.running()
+    }
+
+    /// Sets the least serious log messages that a server sends, for its present connection.
+    pub async fn set_log_level(&self, server: &str, level: LogLevel) -> Result<(), Error> {
+        let station = self.station(server)?;
+        let patience = Patience::Persistent;
+        let connection = station.connection_after(0, patience).await?;
+        let set = connection.client.set_log_level(level).await;
+        set.map_err(|error| Error::Request {
+            server: station.name().clone(),
+            error,
+        })
     }
 
     /// Starts a server afresh: one that runs is stopped first, one that is parked gets another

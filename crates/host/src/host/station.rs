@@ -22,7 +22,9 @@ use crate::events::{EventKind, RequestEnd};
 use crate::manifest::{Manifest, Remembered};
 use crate::retry::{Backoff, Random, Repeatable};
 use crate::snapshot::{FailureSnapshot, Offers, RequestCounts, ServerSnapshot, ServerState};
-use crate::supervisor::{Connection, Patience, ServerMaker, Supervised, Surroundings, Target};
+use crate::supervisor::{
+    Connection, Patience, ProcessEnvironment, ServerMaker, Supervised, Target,
+};
 
 /// The bounds of the pauses between attempts of one request.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
@@ -60,6 +62,45 @@ pub(crate) struct About<'a> {
     pub(crate) number: u64,
 }
 
+/// A request as it is told in events: also one that is dropped has an end.
+struct Tale<'a> {
+    station: &'a Station,
+    number: u64,
+    began: Instant,
+    end: RequestEnd,
+}
+
+impl<'a> Tale<'a> {
+    fn begin(station: &'a Station, about: About<'_>) -> Self {
+        station.shared.emit(&station.name, || EventKind::Sent {
+            request: about.number,
+            method: about.method,
+            about: about.name.map(str::to_owned),
+        });
+        Self {
+            station,
+            number: about.number,
+            began: Instant::now(),
+            end: RequestEnd::Cancelled,
+        }
+    }
+
+    fn end(mut self, end: RequestEnd) {
+        self.end = end;
+    }
+}
+
+impl Drop for Tale<'_> {
+    fn drop(&mut self) {
+        let Self { station, .. } = self;
+        station.shared.emit(&station.name, || EventKind::Ended {
+            request: self.number,
+            ending: self.end,
+            after_ms: u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX),
+        });
+    }
+}
+
 impl Station {
     pub(crate) fn new(
         config: ServerConfig,
@@ -72,9 +113,11 @@ impl Station {
                 let questions = &shared.questions;
                 let target = match &provenance {
                     Provenance::Configured => {
-                        Target::new(&config, Surroundings::AllowList, questions)
+                        Target::new(&config, ProcessEnvironment::AllowList, questions)
                     }
-                    Provenance::Typed => Target::new(&config, Surroundings::Inherited, questions),
+                    Provenance::Typed => {
+                        Target::new(&config, ProcessEnvironment::Inherited, questions)
+                    }
                     Provenance::Made(maker) => Target::made_by(maker.clone(), &config, questions),
                 };
                 let (shared, epochs) = (shared.clone(), epochs.clone());
@@ -177,20 +220,11 @@ impl Station {
         let mut backoff: Option<Backoff> = None;
         for attempt in 1.. {
             let connection = supervised.ready_after(former, patience).await?;
-            self.shared.emit(&self.name, || EventKind::Sent {
-                request: about.number,
-                method: about.method,
-                about: about.name.map(str::to_owned),
-            });
-            let began = Instant::now();
+            let tale = Tale::begin(self, about);
             let answer = work(connection.client).await;
-            self.shared.emit(&self.name, || EventKind::Ended {
-                request: about.number,
-                ending: match &answer {
-                    Ok(_) => RequestEnd::Result,
-                    Err(error) => error.ending().into(),
-                },
-                after_ms: u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX),
+            tale.end(match &answer {
+                Ok(_) => RequestEnd::Result,
+                Err(error) => error.ending().into(),
             });
             let error = match answer {
                 Ok(answer) => return Ok(answer),
@@ -308,7 +342,13 @@ impl Station {
         T::of(&cached).cloned()
     }
 
-    /// The list as it was when the host last ran.
+    /// Whether the list is remembered from when it was last fetched.
+    pub(crate) fn remembers(&self, kind: ListKind) -> bool {
+        let manifest = self.manifest.as_ref();
+        manifest.is_some_and(|manifest| manifest.has(kind))
+    }
+
+    /// The list as it was when it was last fetched, perhaps by an earlier host.
     pub(crate) fn remembered<T: Listable>(&self) -> Option<Remembered<T>> {
         self.manifest.as_ref()?.list()
     }

@@ -3,20 +3,22 @@
 //! Owns the translation and the verdict whether a failed start may be tried again. Knows nothing of
 //! states and pauses.
 
+use std::borrow::Cow;
 use std::ffi::OsString;
 use std::sync::Arc;
 
 use attache_client::process::SpawnErrorKind;
-use attache_client::{CloseReason, ConnectError, Error as ClientError, Server, Settings};
+use attache_client::{CloseReason, ConnectError, Error as ClientError, Server};
 
 use super::container::Container;
 use super::machine::Remedy;
 use crate::config::{ServerConfig, Transport};
+use crate::error::Cause;
 use crate::questions::Questions;
 
 /// Which variables a server gets beside those its configuration names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Surroundings {
+pub enum ProcessEnvironment {
     /// A short list of harmless ones: the rule for configured servers (S12).
     AllowList,
     /// All of this process: for a command that a person has just typed.
@@ -44,46 +46,29 @@ enum Source {
 impl Target {
     pub(crate) fn new(
         config: &ServerConfig,
-        surroundings: Surroundings,
+        environment: ProcessEnvironment,
         questions: &Arc<dyn Questions>,
     ) -> Self {
-        match &config.transport {
-            Transport::Stdio {
-                command,
-                args,
-                env,
-                cwd,
-            } => {
-                let variables = env
-                    .iter()
-                    .map(|(name, value)| (OsString::from(name), OsString::from(value.expose())));
-                let container = Container::recognise(command, args)
-                    .map(|container| container.environment(variables.clone()));
-                let args = container.as_ref().map_or(args.as_slice(), Container::args);
-                let mut server = Server::stdio(command, args).settings(settings(config));
-                if surroundings == Surroundings::Inherited {
-                    server = server.inherit_environment();
-                }
-                for (name, value) in variables {
-                    server = server.env(name, value);
-                }
-                if let Some(folder) = cwd {
-                    server = server.current_dir(folder);
-                }
-                let server = with_questions(server, config, questions);
-                Self {
-                    server: Source::Same(Box::new(server)),
-                    container,
-                }
+        let (config, container) = with_container(config);
+        let server = match (config.stdio_server(), &config.transport) {
+            (Some(server), _) => {
+                let server = match environment {
+                    ProcessEnvironment::AllowList => server,
+                    ProcessEnvironment::Inherited => server.inherit_environment(),
+                };
+                Source::Same(Box::new(with_questions(server, &config, questions)))
             }
-            Transport::Http { url, .. } => Self {
-                server: Source::None(ClientError::Unsupported {
-                    method: "connect".to_owned(),
-                    reason: format!("servers behind a URL cannot be reached yet: {url}"),
-                }),
-                container: None,
-            },
-        }
+            (None, transport) => Source::None(ClientError::Unsupported {
+                method: "connect".to_owned(),
+                reason: match transport {
+                    Transport::Http { url, .. } => {
+                        format!("servers behind a URL cannot be reached yet: {url}")
+                    }
+                    Transport::Stdio { .. } => "the server has no command".to_owned(),
+                },
+            }),
+        };
+        Self { server, container }
     }
 
     /// A server that this process makes itself, treated as its configuration says.
@@ -95,7 +80,7 @@ impl Target {
         let (config, questions) = (config.clone(), questions.clone());
         Self {
             server: Source::Made(Arc::new(move || {
-                with_questions(maker().settings(settings(&config)), &config, &questions)
+                with_questions(maker().settings(config.settings()), &config, &questions)
             })),
             container: None,
         }
@@ -123,14 +108,24 @@ impl Target {
     }
 }
 
-fn settings(config: &ServerConfig) -> Settings {
-    Settings {
-        era: config.era,
-        protocol: config.protocol,
-        timeouts: config.timeouts,
-        quirks: config.quirks.clone(),
-        ..Settings::default()
+/// A server in a container is started so that its container can be stopped (fault 12).
+fn with_container(config: &ServerConfig) -> (Cow<'_, ServerConfig>, Option<Container>) {
+    if let Transport::Stdio {
+        command, args, env, ..
+    } = &config.transport
+        && let Some(container) = Container::recognise(command, args)
+    {
+        let variables = env
+            .iter()
+            .map(|(name, value)| (OsString::from(name), OsString::from(value.expose())));
+        let container = container.environment(variables);
+        let mut config = config.clone();
+        if let Transport::Stdio { args, .. } = &mut config.transport {
+            *args = container.args().to_vec();
+        }
+        return (Cow::Owned(config), Some(container));
     }
+    (Cow::Borrowed(config), None)
 }
 
 /// Declares what the face can answer, and nothing else.
@@ -186,4 +181,21 @@ pub(super) fn last_words(error: &ClientError) -> &[String] {
         | ClientError::Connect(ConnectError::Lost(CloseReason::Exited { stderr, .. })) => stderr,
         _ => &[],
     }
+}
+
+/// The same with every line of stderr in it cleaned, since errors quote the last one.
+pub(super) fn without_secrets(mut cause: Cause, clean: impl Fn(&String) -> String) -> Cause {
+    let lines = match &mut cause {
+        Cause::Start(ClientError::Connect(ConnectError::TimedOut { stderr, .. }))
+        | Cause::Start(ClientError::Connect(ConnectError::Lost(CloseReason::Exited {
+            stderr,
+            ..
+        })))
+        | Cause::Lost(CloseReason::Exited { stderr, .. }) => stderr,
+        _ => return cause,
+    };
+    for line in lines {
+        *line = clean(line);
+    }
+    cause
 }

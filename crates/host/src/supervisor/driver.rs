@@ -9,7 +9,7 @@ use attache_client::{Client, CloseReason};
 use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 
-use super::connecting::{Target, last_words, remedy};
+use super::connecting::{Target, last_words, remedy, without_secrets};
 use super::machine::{Deed, Happening, Machine, Phase, Remedy};
 use super::{Order, Status};
 use crate::config::{ServerConfig, Start};
@@ -59,6 +59,7 @@ pub(super) fn start(
         starts: 0,
         failures: 0,
         last_failure: None,
+        again_at: None,
     });
     let driver = Driver {
         machine: Machine::new(config.restart.clone(), Random::fresh()),
@@ -171,7 +172,9 @@ impl Driver {
             Cause::Start(error) => remedy(error, processes),
             Cause::Lost(_) => Remedy::TryAgain { processes },
         };
-        let stderr = stderr.iter().map(|line| self.witness.clean(line)).collect();
+        let clean = |line: &String| self.witness.clean(line);
+        let cause = without_secrets(cause, clean);
+        let stderr = stderr.iter().map(clean).collect();
         let failure = Arc::new(Failure { cause, stderr });
         self.status.send_if_modified(|status| {
             status.failures += 1;
@@ -222,6 +225,10 @@ impl Driver {
                 status.since_ms = now_ms();
             }
             status.starts = self.machine.starts();
+            status.again_at = match self.machine.phase() {
+                Phase::BackingOff { until } => Some(until.into()),
+                _ => None,
+            };
             status.client = match state {
                 ServerState::Ready => self.client.clone(),
                 _ => None,

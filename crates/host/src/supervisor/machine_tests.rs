@@ -96,7 +96,7 @@ fn promise_3_no_minute_ever_sees_more_than_five_starts() {
         life.happens(Happening::Wanted);
         for _ in 0..300 {
             // It runs for up to 40 s before it fails, or never comes up at all.
-            if random.next_number() % 3 > 0 {
+            if !random.next_number().is_multiple_of(3) {
                 life.happens(Happening::Started);
                 life.passes(Duration::from_millis(random.next_number() % 40_000));
             }
@@ -148,7 +148,8 @@ fn fault_13_what_a_restart_cannot_mend_parks_at_once() {
 
 #[test]
 fn fault_7_a_stop_ends_every_phase() {
-    let at_every_phase: [(&str, fn(&mut Life)); 5] = [
+    type Prepare = fn(&mut Life);
+    let at_every_phase: [(&str, Prepare); 5] = [
         ("configured", |_| {}),
         ("starting", |life| {
             life.happens(Happening::Wanted);

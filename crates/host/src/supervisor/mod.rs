@@ -15,7 +15,7 @@ use attache_client::{Client, ConnectError, Error as ClientError};
 use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 
-pub use connecting::Surroundings;
+pub use connecting::ProcessEnvironment;
 pub(crate) use connecting::{ServerMaker, Target};
 pub(crate) use driver::Witness;
 
@@ -25,6 +25,9 @@ use crate::snapshot::ServerState;
 
 /// Orders waiting for a driver. A wish that finds the queue full is no loss: one like it is in it.
 const ORDER_CAPACITY: usize = 16;
+
+/// The longest pause before a restart that those wait for who do not insist.
+const SHORT_PAUSE: Duration = Duration::from_millis(500);
 
 /// What a driver is told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,6 +47,8 @@ pub(crate) struct Status {
     /// How many starts or connections have failed; tells a new failure from an old one.
     pub(crate) failures: u64,
     pub(crate) last_failure: Option<Arc<Failure>>,
+    /// When it is started again, while it is backing off.
+    pub(crate) again_at: Option<Instant>,
 }
 
 /// How long somebody is willing to wait for a server.
@@ -51,7 +56,8 @@ pub(crate) struct Status {
 pub(crate) enum Patience {
     /// Through failures and pauses, until it is ready, parked, or the time of one start is over.
     Persistent,
-    /// Until the first failure; its restart goes on without the one who asked.
+    /// Until the first failure; its restart goes on without the one who asked. Nor is a long pause
+    /// waited for.
     FirstFailure,
 }
 
@@ -121,6 +127,12 @@ impl Supervised {
             let now = status.borrow();
             if let Some(connection) = later(&now) {
                 return Ok(connection);
+            }
+            if patience == Patience::FirstFailure
+                && let (Some(again_at), Some(failure)) = (now.again_at, &now.last_failure)
+                && again_at.saturating_duration_since(Instant::now()) > SHORT_PAUSE
+            {
+                return Err(self.unreachable(failure.clone()));
             }
             match now.state {
                 // Its death is news that is still under way and no failure of the next start.

@@ -1,5 +1,10 @@
 //! A host with real servers: chaos servers as processes, and a fake container engine.
 
+#![expect(
+    clippy::unwrap_used,
+    reason = "the lint's exception for tests does not reach helpers of integration tests"
+)]
+
 mod cached;
 mod calls;
 mod containers;
@@ -7,5 +12,6 @@ mod isolation;
 mod life;
 mod lists;
 mod observed;
+mod questions;
 mod support;
 mod watches;

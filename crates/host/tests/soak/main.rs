@@ -2,6 +2,11 @@
 //! as long as one likes, with fifty servers. It is alone in its process, so that what the process
 //! uses is what it uses.
 
+#![expect(
+    clippy::unwrap_used,
+    reason = "the lint's exception for tests does not reach helpers of integration tests"
+)]
+
 #[path = "../host/support.rs"]
 #[expect(dead_code, reason = "shared with the other tests, which use all of it")]
 mod support;

@@ -1,0 +1,54 @@
+//! Uses the same server twice, and one that does not exist, as one host:
+//! `cargo run --example many_servers -- node server.js`
+#![expect(clippy::print_stdout, reason = "an example talks to its reader")]
+
+use std::collections::BTreeMap;
+use std::error::Error;
+
+use attache::host::config::{Config, ServerConfig, ServerName, Source, Transport};
+use attache::host::policy::Asker;
+use attache::{Host, json};
+
+fn main() -> Result<(), Box<dyn Error>> {
+    attache::process::guardian::enable();
+    let mut command = std::env::args().skip(1);
+    let Some(program) = command.next() else {
+        return Err("give the command that starts a server".into());
+    };
+    let arguments: Vec<String> = command.collect();
+    tokio::runtime::Runtime::new()?.block_on(run(program, arguments))
+}
+
+async fn run(program: String, arguments: Vec<String>) -> Result<(), Box<dyn Error>> {
+    let mut host = Host::builder(Config::default());
+    for (name, command) in [
+        ("one", program.as_str()),
+        ("two", program.as_str()),
+        ("missing", "no-such-program"),
+    ] {
+        let transport = Transport::Stdio {
+            command: command.to_owned(),
+            args: arguments.clone(),
+            env: BTreeMap::new(),
+            cwd: None,
+        };
+        let server = ServerConfig::new(ServerName::new(name)?, transport, Source::program());
+        host = host.server_on_the_spot(server);
+    }
+    let host = host.start();
+
+    let tools = host.list_tools().await?;
+    for tool in &tools.entries {
+        println!("{}", tool.qualified);
+    }
+    for server in host.snapshot().servers {
+        println!("{}: {}", server.name, server.state.as_str());
+    }
+    let answer = host
+        .call("two/echo", json!({"message": "hello from two"}))
+        .origin(Asker::Person)
+        .await?;
+    println!("{}", answer.text());
+    host.close().await;
+    Ok(())
+}
