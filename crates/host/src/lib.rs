@@ -13,9 +13,11 @@ pub mod manifest;
 pub mod names;
 pub mod policy;
 pub mod questions;
+pub mod redact;
 pub mod retry;
 pub mod snapshot;
 pub mod supervisor;
+pub mod trust;
 
 mod digest;
 mod disk;

@@ -4,17 +4,24 @@
 //! tools that describe servers. It starts nothing and asks nobody.
 
 mod connect;
+mod draft;
+mod exchange;
 mod expand;
 mod model;
 mod pattern;
 mod profile;
 mod read;
+mod references_out;
 mod search;
 mod secret;
 mod section;
 mod server_table;
 mod surroundings;
 
+pub mod discover;
+
+pub use draft::{Draft, DraftTransport};
+pub use exchange::{ExportForm, ImportError, ImportOutcome, Imported, OnClash, export, import};
 pub use expand::{ExpandError, expand};
 pub use model::{
     AuthConfig, CacheRules, CacheUse, CallRetry, Config, Decision, Dialect, Grant, HttpFlavor,

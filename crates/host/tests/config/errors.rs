@@ -41,8 +41,8 @@ fn keys() {
     check(
         "servers.a = { command = 'x', 'éé' = 1 }",
         &[
-            "1:30: servers.a.\"éé\": unknown key; known here: transport, args, env, cwd, headers, \
-           ca_file, auth, command, url, profile, dialect, era, protocol, quirks, timeouts, restart, \
+            "1:30: servers.a.\"éé\": unknown key; known here: args, env, cwd, headers, ca_file, auth, \
+           transport, command, url, profile, dialect, era, protocol, quirks, timeouts, restart, \
            cache, policy, start, enabled, tools",
         ],
     );

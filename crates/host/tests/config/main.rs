@@ -1,6 +1,10 @@
 //! Configuration: the file, its errors, the files of other tools, and what comes of them.
 
+#![expect(clippy::unwrap_used, reason = "everything here is a test")]
+
+mod discovery;
 mod errors;
+mod exchange;
 mod file;
 
 use std::path::Path;

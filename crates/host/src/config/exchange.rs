@@ -1,0 +1,326 @@
+//! Servers carried from other tools into `attache.toml`, and from there to others.
+//!
+//! Import keeps every comment and the order of the file, and never overwrites a server silently.
+//! Export writes references, not the values behind them.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde_json::{Map, Value, json};
+use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, value};
+
+use super::discover::{Discovered, own_drafts};
+use super::references_out::for_vs_code;
+use super::{Draft, DraftTransport, HttpFlavor, Secret, ServerName};
+use attache_client::EraChoice;
+
+/// What to do with a server whose name is taken by a different one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OnClash {
+    /// Leave it out and say so.
+    #[default]
+    LeaveOut,
+    /// Give it the next free name: `notes-2`.
+    Rename,
+    /// Put it in the other's place. The user has said so.
+    Replace,
+}
+
+/// What an import comes to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Imported {
+    /// The new text of `attache.toml`.
+    pub text: String,
+    /// What became of each server, in the order given.
+    pub outcomes: Vec<ImportOutcome>,
+}
+
+/// What became of one server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ImportOutcome {
+    /// It was added.
+    Added(ServerName),
+    /// It took the place of another.
+    Replaced(ServerName),
+    /// The file has it already.
+    Present(ServerName),
+    /// The file has another server of that name, which was kept.
+    Taken(ServerName),
+}
+
+/// Why nothing could be imported.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ImportError {
+    /// The file is no TOML.
+    Unreadable {
+        /// What the parser says.
+        message: String,
+    },
+    /// The file has something else under `servers`.
+    NoTable,
+}
+
+impl fmt::Display for ImportError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unreadable { message } => {
+                write!(formatter, "the file has to be mended first: {message}")
+            }
+            Self::NoTable => formatter.write_str(
+                "\"servers\" in the file is not a table; \"attache config check\" tells more",
+            ),
+        }
+    }
+}
+
+impl std::error::Error for ImportError {}
+
+/// The most servers of one name before renaming gives up.
+const MOST_OF_A_NAME: usize = 1000;
+
+/// Adds servers to the text of an `attache.toml`, which may be empty.
+pub fn import<'a>(
+    text: &str,
+    servers: impl IntoIterator<Item = &'a Discovered>,
+    on_clash: OnClash,
+) -> Result<Imported, ImportError> {
+    let mut document: DocumentMut =
+        text.parse()
+            .map_err(|error: toml_edit::TomlError| ImportError::Unreadable {
+                message: error.to_string(),
+            })?;
+    let mut known = own_drafts(text);
+    let root = document.as_table_mut();
+    let table = root.entry("servers").or_insert_with(|| {
+        let mut table = Table::new();
+        table.set_implicit(true);
+        Item::Table(table)
+    });
+    let table = table.as_table_like_mut().ok_or(ImportError::NoTable)?;
+    let mut outcomes = Vec::new();
+    for server in servers {
+        let wanted = server.server_name.clone();
+        let same = |(name, draft): &(String, Draft)| {
+            *draft == server.draft && is_name_or_numbered(name, &wanted)
+        };
+        if let Some((name, _)) = known.iter().find(|known| same(known)) {
+            let name = ServerName::from_any(name);
+            outcomes.push(ImportOutcome::Present(name));
+            continue;
+        }
+        let taken = |name: &str| known.iter().any(|(known, _)| known == name);
+        let is_taken = taken(wanted.as_str()) || table.contains_key(wanted.as_str());
+        let (name, outcome) = match (is_taken, on_clash) {
+            (false, _) => (wanted.clone(), ImportOutcome::Added(wanted)),
+            (true, OnClash::LeaveOut) => {
+                outcomes.push(ImportOutcome::Taken(wanted));
+                continue;
+            }
+            (true, OnClash::Replace) => (wanted.clone(), ImportOutcome::Replaced(wanted)),
+            (true, OnClash::Rename) => {
+                let free =
+                    |name: &ServerName| !taken(name.as_str()) && !table.contains_key(name.as_str());
+                let next = numbered(&wanted).find(free);
+                match next {
+                    Some(name) => (name.clone(), ImportOutcome::Added(name)),
+                    None => {
+                        outcomes.push(ImportOutcome::Taken(wanted));
+                        continue;
+                    }
+                }
+            }
+        };
+        let mut written = toml_of(&server.draft);
+        let comment = format!(
+            "\n# From {}: {}\n",
+            server.source,
+            one_line(&server.file.display().to_string())
+        );
+        written.decor_mut().set_prefix(comment);
+        table.insert(name.as_str(), Item::Table(written));
+        known.retain(|(known, _)| *known != name.as_str());
+        known.push((name.to_string(), server.draft.clone()));
+        outcomes.push(outcome);
+    }
+    Ok(Imported {
+        text: document.to_string(),
+        outcomes,
+    })
+}
+
+/// A comment ends with its line, whatever a path contains.
+fn one_line(text: &str) -> String {
+    text.chars()
+        .map(|found| if found.is_control() { '?' } else { found })
+        .collect()
+}
+
+fn numbered(name: &ServerName) -> impl Iterator<Item = ServerName> + '_ {
+    (2..MOST_OF_A_NAME).map(move |number| {
+        let ending = format!("-{number}");
+        let room = ServerName::LONGEST - ending.len();
+        // A server name is ASCII, so it can be cut anywhere.
+        let begin = &name.as_str()[..name.as_str().len().min(room)];
+        ServerName::from_any(&format!("{begin}{ending}"))
+    })
+}
+
+fn is_name_or_numbered(name: &str, wanted: &ServerName) -> bool {
+    name == wanted.as_str() || numbered(wanted).any(|numbered| numbered.as_str() == name)
+}
+
+fn toml_of(draft: &Draft) -> Table {
+    let mut table = Table::new();
+    let list = |words: &[String]| {
+        let list: Array = words.iter().map(String::as_str).collect();
+        value(list)
+    };
+    let map = |members: &BTreeMap<String, Secret>| {
+        let members = members
+            .iter()
+            .map(|(name, text)| (name.as_str(), text.expose()));
+        value(members.collect::<InlineTable>())
+    };
+    match &draft.transport {
+        DraftTransport::Stdio {
+            command,
+            args,
+            env,
+            cwd,
+        } => {
+            table.insert("command", value(command));
+            if !args.is_empty() {
+                table.insert("args", list(args));
+            }
+            if !env.is_empty() {
+                table.insert("env", map(env));
+            }
+            if let Some(cwd) = cwd {
+                table.insert("cwd", value(cwd));
+            }
+        }
+        DraftTransport::Http {
+            url,
+            flavor,
+            headers,
+        } => {
+            table.insert("url", value(url));
+            match flavor {
+                HttpFlavor::Detect => {}
+                HttpFlavor::Streamable => {
+                    table.insert("transport", value("http"));
+                }
+                HttpFlavor::Sse => {
+                    table.insert("transport", value("sse"));
+                }
+            }
+            if !headers.is_empty() {
+                table.insert("headers", map(headers));
+            }
+        }
+    }
+    if !draft.enabled {
+        table.insert("enabled", value(false));
+    }
+    match draft.era {
+        Some(EraChoice::Modern) => {
+            table.insert("era", value("modern"));
+        }
+        Some(EraChoice::Legacy) => {
+            table.insert("era", value("legacy"));
+        }
+        Some(EraChoice::Auto) | None => {}
+    }
+    let mut timeouts = InlineTable::new();
+    for (key, time) in [
+        ("initialize", draft.start_timeout),
+        ("call", draft.call_timeout),
+    ] {
+        if let Some(milliseconds) = time.and_then(|time| i64::try_from(time.as_millis()).ok()) {
+            timeouts.insert(key, milliseconds.into());
+        }
+    }
+    if !timeouts.is_empty() {
+        table.insert("timeouts", value(timeouts));
+    }
+    let mut tools = InlineTable::new();
+    for (key, names) in [("include", &draft.include), ("exclude", &draft.exclude)] {
+        if !names.is_empty() {
+            tools.insert(
+                key,
+                names.iter().map(String::as_str).collect::<Array>().into(),
+            );
+        }
+    }
+    if !tools.is_empty() {
+        table.insert("tools", value(tools));
+    }
+    table
+}
+
+/// Forms to export in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ExportForm {
+    /// `mcpServers`, which most tools read.
+    #[default]
+    McpServers,
+    /// `servers`, with `${env:NAME}`, as VS Code has it.
+    VsCode,
+}
+
+/// The servers of an `attache.toml` in another tool's form. References stay references. Disabled
+/// servers are left out, because the common form cannot say so.
+pub fn export(text: &str, form: ExportForm) -> Value {
+    let mut servers = Map::new();
+    for (name, draft) in own_drafts(text) {
+        if draft.enabled {
+            servers.insert(name, json_of(&draft, form));
+        }
+    }
+    match form {
+        ExportForm::McpServers => json!({ "mcpServers": servers }),
+        ExportForm::VsCode => json!({ "servers": servers }),
+    }
+}
+
+fn json_of(draft: &Draft, form: ExportForm) -> Value {
+    let text = |text: &str| match form {
+        ExportForm::McpServers => Value::String(text.to_owned()),
+        ExportForm::VsCode => Value::String(for_vs_code(text)),
+    };
+    let map = |members: &BTreeMap<String, Secret>| {
+        let members = members.iter();
+        Value::Object(
+            members
+                .map(|(name, secret)| (name.clone(), text(secret.expose())))
+                .collect(),
+        )
+    };
+    let mut members = Map::new();
+    members.insert("type".to_owned(), json!(draft.transport.kind()));
+    match &draft.transport {
+        DraftTransport::Stdio {
+            command,
+            args,
+            env,
+            cwd,
+        } => {
+            members.insert("command".to_owned(), text(command));
+            let args = args.iter().map(|word| text(word)).collect();
+            members.insert("args".to_owned(), Value::Array(args));
+            if !env.is_empty() {
+                members.insert("env".to_owned(), map(env));
+            }
+            if let Some(cwd) = cwd {
+                members.insert("cwd".to_owned(), text(cwd));
+            }
+        }
+        DraftTransport::Http { url, headers, .. } => {
+            members.insert("url".to_owned(), text(url));
+            if !headers.is_empty() {
+                members.insert("headers".to_owned(), map(headers));
+            }
+        }
+    }
+    Value::Object(members)
+}

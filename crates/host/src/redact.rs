@@ -1,0 +1,432 @@
+//! Secrets hidden in text that is kept or shown: log lines, messages, command lines (S12).
+//!
+//! Two things are hidden: the values that are known to be secret because a server's configuration
+//! has them, and what looks like a secret by its name, its neighbour or its shape. A line is looked
+//! at once from left to right for its looks and once for each known value, so the work grows with
+//! the text and not with its cunning.
+//!
+//! Hiding too much costs a look at the file; hiding too little costs a secret. Where in doubt, hide.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use crate::config::{ServerConfig, Transport};
+
+/// What stands where a secret was.
+pub const HIDDEN: &str = "***";
+/// Known values shorter than this are not hidden: `1` or `yes` would shred every line.
+const SHORTEST_KNOWN: usize = 6;
+/// A word after `Bearer` or behind a secret's name is hidden from this length on.
+const SHORTEST_GUESS: usize = 4;
+/// How much of an unfinished line a [`RedactedLines`] holds.
+pub const LONGEST_LINE: usize = 64 * 1024;
+/// How much of a cut line is held back, so that a secret at the cut is seen whole.
+const HELD_BACK: usize = 4 * 1024;
+
+/// Parts of names that make their values secret, in lower case without marks.
+const SECRET_NAMES: &[&str] = &[
+    "password",
+    "passwd",
+    "passphrase",
+    "secret",
+    "token",
+    "apikey",
+    "accesskey",
+    "privatekey",
+    "credential",
+    "authorization",
+    "cookie",
+    "sessionid",
+    "signature",
+    "bearer",
+];
+/// Whole names, or last parts of names, that make their values secret.
+const SECRET_ENDINGS: &[&str] = &["key", "pass", "pwd", "auth", "pat", "dsn"];
+/// Names that only look secret.
+const HARMLESS_NAMES: &[&str] = &[
+    "progresstoken",
+    "maxtokens",
+    "tokens",
+    "tokencount",
+    "totaltokens",
+    "inputtokens",
+    "outputtokens",
+    "nexttoken",
+    "tokenizer",
+    "keyid",
+    "publickey",
+];
+/// How well-known secrets begin.
+const SECRET_BEGINNINGS: &[&str] = &[
+    "sk-",
+    "sk_live_",
+    "sk_test_",
+    "rk_live_",
+    "ghp_",
+    "gho_",
+    "ghu_",
+    "ghs_",
+    "ghr_",
+    "github_pat_",
+    "glpat-",
+    "xoxa-",
+    "xoxb-",
+    "xoxp-",
+    "xoxr-",
+    "xoxs-",
+    "xapp-",
+    "AKIA",
+    "ASIA",
+    "AIza",
+    "ya29.",
+    "npm_",
+    "hf_",
+    "pypi-",
+    "eyJ",
+];
+/// Well-known secrets are at least this long.
+const SHORTEST_SHAPE: usize = 16;
+
+/// Hides secrets.
+#[derive(Clone, Debug, Default)]
+pub struct Redactor {
+    /// The longest first, so that a value which contains another is hidden whole.
+    known: Vec<crate::config::Secret>,
+}
+
+impl Redactor {
+    /// Hides what looks like a secret.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Hides also the secret values in the configuration of some servers: those with a secret's
+    /// name or shape, all headers that carry credentials, client secrets and tokens.
+    pub fn for_servers<'a>(servers: impl IntoIterator<Item = &'a ServerConfig>) -> Self {
+        let mut redactor = Self::new();
+        for server in servers {
+            match &server.transport {
+                Transport::Stdio { env, .. } => {
+                    for (name, value) in env {
+                        redactor.hide_if_secret(name, value.expose());
+                    }
+                }
+                Transport::Http { headers, auth, .. } => {
+                    for (name, value) in headers {
+                        redactor.hide_if_secret(name, value.expose());
+                    }
+                    for value in auth.client_secret.iter().chain(&auth.token) {
+                        redactor.hide(value.expose());
+                    }
+                }
+            }
+        }
+        redactor
+    }
+
+    /// Hides a value wherever it appears. A value of several words, such as `Bearer xyz`, is hidden
+    /// word by word too.
+    pub fn hide(&mut self, value: &str) {
+        let parts = std::iter::once(value).chain(value.split_whitespace());
+        for part in parts {
+            let known = self.known.iter().any(|known| known.expose() == part);
+            if part.len() >= SHORTEST_KNOWN && !known && !is_scheme(part) {
+                self.known.push(part.into());
+            }
+        }
+        self.known
+            .sort_by_key(|known| std::cmp::Reverse(known.expose().len()));
+    }
+
+    fn hide_if_secret(&mut self, name: &str, value: &str) {
+        let looks = !spans_of_looks(value).is_empty();
+        if is_secret_name(name) || looks || has_secret_shape(value) {
+            self.hide(value);
+        }
+    }
+
+    /// The text with its secrets hidden.
+    pub fn redact<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        let spans = self.spans(text);
+        if spans.is_empty() {
+            return Cow::Borrowed(text);
+        }
+        Cow::Owned(hidden(text, &spans))
+    }
+
+    /// Where secrets are, in order and apart from each other.
+    fn spans(&self, text: &str) -> Vec<Range<usize>> {
+        let mut spans = spans_of_looks(text);
+        for known in &self.known {
+            let found = text.match_indices(known.expose());
+            spans.extend(found.map(|(at, part)| at..at + part.len()));
+        }
+        spans.sort_by_key(|span| span.start);
+        let mut apart: Vec<Range<usize>> = Vec::with_capacity(spans.len());
+        for span in spans {
+            match apart.last_mut() {
+                Some(last) if span.start <= last.end => last.end = last.end.max(span.end),
+                _ => apart.push(span),
+            }
+        }
+        apart
+    }
+}
+
+fn hidden(text: &str, spans: &[Range<usize>]) -> String {
+    let mut shown = String::with_capacity(text.len());
+    let mut at = 0;
+    for span in spans {
+        shown.push_str(&text[at..span.start]);
+        shown.push_str(HIDDEN);
+        at = span.end;
+    }
+    shown.push_str(&text[at..]);
+    shown
+}
+
+/// Text that arrives in pieces, redacted line by line.
+///
+/// A line that is too long is given out in parts, cut between words; the end of each part is held
+/// back so that no secret is cut in two. A single word that is too long is left out.
+#[derive(Debug, Default)]
+pub struct RedactedLines {
+    redactor: Redactor,
+    held: String,
+    skipping: bool,
+}
+
+impl RedactedLines {
+    /// Lines redacted by a redactor.
+    pub fn new(redactor: Redactor) -> Self {
+        Self {
+            redactor,
+            ..Self::default()
+        }
+    }
+
+    /// Takes a piece, and adds what is ready to `ready`, line ends included.
+    pub fn push(&mut self, piece: &str, ready: &mut String) {
+        for part in piece.split_inclusive('\n') {
+            self.push_part(part, ready);
+            if part.ends_with('\n') {
+                self.finish(ready);
+            }
+        }
+    }
+
+    /// Gives out what is held, at the end of the text.
+    pub fn finish(&mut self, ready: &mut String) {
+        ready.push_str(&self.redactor.redact(&self.held));
+        self.held.clear();
+        self.skipping = false;
+    }
+
+    fn push_part(&mut self, mut part: &str, ready: &mut String) {
+        while !part.is_empty() {
+            if self.skipping {
+                match part.find(char::is_whitespace) {
+                    Some(at) => part = &part[at..],
+                    None => return,
+                }
+                self.skipping = false;
+            }
+            let mut room = LONGEST_LINE.saturating_sub(self.held.len()).min(part.len());
+            while !part.is_char_boundary(room) {
+                room -= 1;
+            }
+            self.held.push_str(&part[..room]);
+            part = &part[room..];
+            if !part.is_empty() {
+                self.cut(ready);
+            }
+        }
+    }
+
+    fn cut(&mut self, ready: &mut String) {
+        let spans = self.redactor.spans(&self.held);
+        let mut limit = self.held.len().saturating_sub(HELD_BACK);
+        while !self.held.is_char_boundary(limit) {
+            limit -= 1;
+        }
+        let mut at = self.held[..limit].rfind(char::is_whitespace).unwrap_or(0);
+        if let Some(span) = spans.iter().find(|span| span.contains(&at)) {
+            at = span.start;
+        }
+        if at == 0 {
+            ready.push_str("[a very long word was left out]");
+            self.held.clear();
+            self.skipping = true;
+            return;
+        }
+        let before: Vec<_> = spans.into_iter().filter(|span| span.end <= at).collect();
+        ready.push_str(&hidden(&self.held[..at], &before));
+        self.held.drain(..at);
+    }
+}
+
+/// Whether a name says that its value is secret: `API_KEY`, `x-auth-token`, `DB_PASSWORD`.
+pub fn is_secret_name(name: &str) -> bool {
+    const LONGEST_NAME: usize = 128;
+    if name.len() > LONGEST_NAME {
+        return false;
+    }
+    let plain: String = name
+        .chars()
+        .filter(char::is_ascii_alphanumeric)
+        .map(|found| found.to_ascii_lowercase())
+        .collect();
+    if HARMLESS_NAMES.contains(&plain.as_str()) {
+        return false;
+    }
+    let contains = |part: &&str| plain.contains(part);
+    let mut last = name.rsplit(|found: char| !found.is_ascii_alphanumeric());
+    let last = last.next().unwrap_or_default().to_ascii_lowercase();
+    SECRET_NAMES.iter().any(contains) || SECRET_ENDINGS.contains(&last.as_str())
+}
+
+fn has_secret_shape(word: &str) -> bool {
+    word.len() >= SHORTEST_SHAPE
+        && SECRET_BEGINNINGS
+            .iter()
+            .any(|beginning| word.starts_with(beginning))
+        && word.bytes().all(is_word_byte)
+}
+
+fn is_scheme(word: &str) -> bool {
+    ["bearer", "basic", "token", "digest"]
+        .iter()
+        .any(|scheme| word.eq_ignore_ascii_case(scheme))
+}
+
+/// What words and secrets are made of.
+fn is_word_byte(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"_-.~+/%".contains(&byte)
+}
+
+/// Where text looks secret: one pass over its words, each with the one before it.
+fn spans_of_looks(text: &str) -> Vec<Range<usize>> {
+    let bytes = text.as_bytes();
+    let mut spans = Vec::new();
+    let mut before = 0..0;
+    let mut at = 0;
+    while at < bytes.len() {
+        if !is_word_byte(bytes[at]) {
+            if bytes[at..].starts_with(b"://") {
+                let end = end_of_credentials(bytes, at + 3);
+                if end > at + 3 {
+                    spans.push(at + 3..end);
+                }
+                at = end.max(at + 3);
+                before = at..at;
+            } else {
+                at += 1;
+            }
+            continue;
+        }
+        let start = at;
+        while at < bytes.len() && is_word_byte(bytes[at]) {
+            at += 1;
+        }
+        // The padding of base64 belongs to the word before it.
+        let mut end = at;
+        while end < bytes.len() && bytes[end] == b'=' && end - at < 2 {
+            end += 1;
+        }
+        let between = &bytes[before.end..start];
+        let follows = Follows::of(&text[before.clone()], between);
+        match follows {
+            // `Authorization: Bearer …`: the value is behind the scheme.
+            Follows::Name if is_scheme(&text[start..at]) => {}
+            Follows::Name => {
+                let end = end_of_value(bytes, start, between);
+                if end - start >= SHORTEST_GUESS {
+                    spans.push(start..end);
+                    // Going on behind the value keeps this a single pass.
+                    at = at.max(end);
+                }
+            }
+            Follows::Scheme if end - start >= SHORTEST_GUESS => {
+                spans.push(start..end);
+                at = end;
+            }
+            Follows::Scheme | Follows::Nothing => {
+                if has_secret_shape(&text[start..at]) {
+                    spans.push(start..end);
+                    at = end;
+                }
+            }
+        }
+        before = start..at;
+    }
+    spans
+}
+
+/// What a word follows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Follows {
+    /// The name of a secret and `=` or `:`.
+    Name,
+    /// `Bearer`, `Basic`.
+    Scheme,
+    Nothing,
+}
+
+impl Follows {
+    fn of(before: &str, between: &[u8]) -> Self {
+        /// Between a name and its value stand a mark, quotes and spaces: `": "`, ` => '`.
+        const FARTHEST: usize = 8;
+        if before.is_empty() || between.is_empty() || between.len() > FARTHEST {
+            return Self::Nothing;
+        }
+        let only = |allowed: &[u8]| between.iter().all(|byte| allowed.contains(byte));
+        if is_scheme(before) && only(b" \t") {
+            return Self::Scheme;
+        }
+        let assigned = between.iter().any(|byte| b"=:".contains(byte));
+        // An option such as `--api-key VALUE` has a space only.
+        let option = before.starts_with("--") && only(b" ");
+        if (assigned && only(b"=:>\"'\\ \t") || option) && is_secret_name(before) {
+            return Self::Name;
+        }
+        Self::Nothing
+    }
+}
+
+/// Where the value ends that begins at `start`: at the closing quote if it was opened by one, else
+/// where a list, a line or a word ends.
+fn end_of_value(bytes: &[u8], start: usize, between: &[u8]) -> usize {
+    let quote = between.last().filter(|byte| b"\"'".contains(byte));
+    let ends = |byte: u8| match quote {
+        Some(quote) => byte == *quote || byte == b'\n',
+        None => byte.is_ascii_whitespace() || b"\"',;&)}]".contains(&byte),
+    };
+    let mut end = start;
+    while end < bytes.len() && !ends(bytes[end]) {
+        // An escaped character cannot end it.
+        end += if bytes[end] == b'\\' && end + 1 < bytes.len() && bytes[end + 1].is_ascii() {
+            2
+        } else {
+            1
+        };
+    }
+    end
+}
+
+/// Where the credentials of a URL end, the `@` not included; `start` if it has none.
+fn end_of_credentials(bytes: &[u8], start: usize) -> usize {
+    let mut credentials = start;
+    for (at, &byte) in bytes.iter().enumerate().skip(start) {
+        match byte {
+            b'@' => credentials = at,
+            b'/' | b'?' | b'#' | b'"' | b'\'' | b'<' | b'>' => break,
+            byte if byte.is_ascii_whitespace() => break,
+            _ => {}
+        }
+    }
+    credentials
+}
+
+#[cfg(test)]
+#[path = "redact_tests.rs"]
+mod tests;

@@ -1,0 +1,221 @@
+use proptest::prelude::*;
+
+use super::*;
+use crate::config::{AuthConfig, HttpFlavor, Source};
+
+#[test]
+fn what_looks_secret_is_hidden() {
+    let redactor = Redactor::new();
+    for (text, expected) in [
+        ("nothing here", "nothing here"),
+        (
+            "Authorization: Bearer abc.def-ghi",
+            "Authorization: Bearer ***",
+        ),
+        (
+            "authorization: Basic dXNlcjpwYXNz",
+            "authorization: Basic ***",
+        ),
+        ("got bearer 12345678==, next", "got bearer ***, next"),
+        ("API_KEY=abcd1234 other", "API_KEY=*** other"),
+        (
+            "export DB_PASSWORD='two words' x",
+            "export DB_PASSWORD='***' x",
+        ),
+        (
+            r#"{"apiKey": "abc\"def", "n": 1}"#,
+            r#"{"apiKey": "***", "n": 1}"#,
+        ),
+        (
+            r#"{"token":"abcdef","tool":"x"}"#,
+            r#"{"token":"***","tool":"x"}"#,
+        ),
+        (
+            r#"{\"password\": \"abcdef\"}"#,
+            r#"{\"password\": \"***\"}"#,
+        ),
+        ("--api-key s3cr3t --port 80", "--api-key *** --port 80"),
+        ("--token=s3cr3t", "--token=***"),
+        ("https://me:pw@example.org/x", "https://***@example.org/x"),
+        (
+            "postgres://u:p%40ss@db:5432/n and more",
+            "postgres://***@db:5432/n and more",
+        ),
+        ("https://example.org/@scope", "https://example.org/@scope"),
+        (
+            "https://x/y?access_token=abcd&b=1",
+            "https://x/y?access_token=***&b=1",
+        ),
+        ("key ghp_0123456789abcdefABCDEF0123456789abcd", "key ***"),
+        ("sk-proj-0123456789abcdef!", "***!"),
+        ("eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2ln", "***"),
+        ("X-Auth-Token: qwertz", "X-Auth-Token: ***"),
+        ("Set-Cookie: sid=abcdef; Path=/", "Set-Cookie: ***; Path=/"),
+        // Not secrets.
+        (
+            r#"{"progressToken": "tool-3", "maxTokens": 4096}"#,
+            r#"{"progressToken": "tool-3", "maxTokens": 4096}"#,
+        ),
+        ("the password is wrong", "the password is wrong"),
+        ("keyboard: qwertz", "keyboard: qwertz"),
+        ("monkey=banana", "monkey=banana"),
+        ("task-1234567890123456", "task-1234567890123456"),
+        ("é token=ünïcödé é", "é token=*** é"),
+    ] {
+        assert_eq!(redactor.redact(text), expected, "{text}");
+    }
+}
+
+#[test]
+fn names_tell_secrets() {
+    for name in [
+        "API_KEY",
+        "api-key",
+        "apiKey",
+        "GITHUB_TOKEN",
+        "Authorization",
+        "DB_PASS",
+        "SENTRY_DSN",
+        "AWS_SECRET_ACCESS_KEY",
+        "x-auth-token",
+        "Cookie",
+        "MY_PAT",
+    ] {
+        assert!(is_secret_name(name), "{name}");
+    }
+    for name in [
+        "PATH",
+        "HOME",
+        "NODE_ENV",
+        "keyboard",
+        "monkey",
+        "author",
+        "progressToken",
+        "",
+    ] {
+        assert!(!is_secret_name(name), "{name}");
+    }
+}
+
+fn server(transport: Transport) -> ServerConfig {
+    ServerConfig::new("a".parse().unwrap(), transport, Source::program())
+}
+
+#[test]
+fn configured_secrets_are_hidden_wherever_they_appear() {
+    let stdio = server(Transport::Stdio {
+        command: "x".to_owned(),
+        args: Vec::new(),
+        env: [
+            ("API_KEY".to_owned(), "plain-looking-value".into()),
+            ("MODE".to_owned(), "production".into()),
+            ("PIN_TOKEN".to_owned(), "123".into()),
+            ("DATABASE".to_owned(), "postgres://u:hunter22@db/x".into()),
+        ]
+        .into(),
+        cwd: None,
+    });
+    let http = server(Transport::Http {
+        url: "https://x".to_owned(),
+        flavor: HttpFlavor::Detect,
+        headers: [("Authorization".to_owned(), "Bearer zzz-yyy-xxx".into())].into(),
+        ca_file: None,
+        auth: AuthConfig {
+            client_secret: Some("the client secret".into()),
+            ..AuthConfig::default()
+        },
+    });
+    let redactor = Redactor::for_servers([&stdio, &http]);
+    for (text, expected) in [
+        ("saw plain-looking-value!", "saw ***!"),
+        ("in production, 123 times", "in production, 123 times"),
+        ("sent zzz-yyy-xxx", "sent ***"),
+        ("the client secret leaked", "*** leaked"),
+        ("aplain-looking-valueb", "a***b"),
+        ("db postgres://u:hunter22@db/x", "db ***"),
+    ] {
+        assert_eq!(redactor.redact(text), expected, "{text}");
+    }
+    assert!(!format!("{redactor:?}").contains("plain-looking"));
+}
+
+#[test]
+fn pieces_make_the_same_as_the_whole() {
+    let mut redactor = Redactor::new();
+    redactor.hide("known-value");
+    let text = "one known-value\ntoken=abcdef two\nAuthorization: Bearer qwertz\nlast known-value";
+    let whole = redactor.redact(text).into_owned();
+    for size in 1..text.len() {
+        let mut lines = RedactedLines::new(redactor.clone());
+        let mut ready = String::new();
+        let mut rest = text;
+        while !rest.is_empty() {
+            let (piece, after) = rest.split_at(size.min(rest.len()));
+            lines.push(piece, &mut ready);
+            rest = after;
+        }
+        lines.finish(&mut ready);
+        assert_eq!(ready, whole, "pieces of {size}");
+    }
+}
+
+#[test]
+fn a_long_line_is_bounded_and_no_secret_is_cut_in_two() {
+    let mut redactor = Redactor::new();
+    redactor.hide("known-value");
+    for shift in 0..40 {
+        let filler = "word ".repeat(LONGEST_LINE / 5 - HELD_BACK / 5 - 10);
+        let text = format!(
+            "{}{filler}known-value token=abcdef {filler}\n",
+            "x".repeat(shift)
+        );
+        let mut lines = RedactedLines::new(redactor.clone());
+        let mut ready = String::new();
+        lines.push(&text, &mut ready);
+        assert_eq!(ready, redactor.redact(&text), "shift {shift}");
+        assert!(lines.held.len() <= LONGEST_LINE);
+    }
+    let mut lines = RedactedLines::new(redactor);
+    let mut ready = String::new();
+    lines.push(&"x".repeat(LONGEST_LINE), &mut ready);
+    assert_eq!(ready, "", "at the limit it is held");
+    lines.push(&"x".repeat(10 * LONGEST_LINE), &mut ready);
+    lines.push(" after\n", &mut ready);
+    assert_eq!(ready, "[a very long word was left out] after\n");
+}
+
+#[test]
+fn the_work_grows_with_the_text() {
+    let begun = std::time::Instant::now();
+    for part in ["://", "token=", "Bearer ", "a@", "\"", "=:", "eyJ.", "\\"] {
+        let text = part.repeat(400_000 / part.len());
+        Redactor::new().redact(&text);
+    }
+    assert!(begun.elapsed().as_secs() < 20, "{:?}", begun.elapsed());
+}
+
+proptest! {
+    #[test]
+    fn nothing_panics_and_known_values_never_show(
+        before in "\\PC{0,40}",
+        after in "[ -~\n]{0,40}",
+        value in "[a-zA-Z0-9é]{6,20}",
+    ) {
+        let mut redactor = Redactor::new();
+        redactor.hide(&value);
+        let text = format!("{before}{value}{after}");
+        prop_assert!(!redactor.redact(&text).contains(&value));
+        let mut lines = RedactedLines::new(redactor);
+        let mut ready = String::new();
+        for found in text.chars() {
+            lines.push(found.encode_utf8(&mut [0; 4]), &mut ready);
+        }
+        lines.finish(&mut ready);
+        prop_assert!(!ready.contains(&value));
+    }
+
+    #[test]
+    fn marks_in_any_order_do_not_panic(text in "[=:\"'\\\\ @/?#&;,a-cé]{0,60}|(token|://|Bearer |=|\"|é|\\\\){0,20}") {
+        Redactor::new().redact(&text);
+    }
+}
