@@ -27,6 +27,7 @@ impl Terminal {
         let mut command = CommandBuilder::new(env!("CARGO_BIN_EXE_attache"));
         command.args(words);
         command.env_remove("NO_COLOR");
+        command.env("HOME", crate::harness::empty_home());
         command.env("TERM", "xterm");
         if !server.is_empty() {
             command.arg("--");

@@ -206,6 +206,11 @@ impl Host {
         Ok(ToolName::new(station.name().clone(), own))
     }
 
+    /// Whose resource a URI means: the server that lists it, or one with a template that fits.
+    pub async fn owner_of(&self, uri: &str) -> Result<ServerName, Error> {
+        Ok(self.find_resource(uri).await?.name().clone())
+    }
+
     /// The server that offers something of this name, and its own name for it. A qualified name,
     /// or the only server there is, needs no list.
     pub(super) async fn find<T: Listable>(
