@@ -23,6 +23,10 @@ pub const LONGEST_LINE: usize = 64 * 1024;
 /// How much of a cut line is held back, so that a secret at the cut is seen whole.
 const HELD_BACK: usize = 4 * 1024;
 
+/// Between a name and its value stand a mark, quotes and spaces, such as `": "` or ` => '`: at most
+/// so many.
+const FARTHEST: usize = 8;
+
 /// Parts of names that make their values secret, in lower case without marks.
 const SECRET_NAMES: &[&str] = &[
     "password",
@@ -250,11 +254,23 @@ impl RedactedLines {
             limit -= 1;
         }
         let mut at = self.held[..limit].rfind(char::is_whitespace).unwrap_or(0);
-        if let Some(span) = spans.iter().find(|span| span.contains(&at)) {
-            at = span.start;
+        if at > 0 {
+            // A secret that the cut would part from itself or from its name goes with the first
+            // part.
+            for span in &spans {
+                if span.end > at && span.start <= at + FARTHEST {
+                    at = span.end;
+                }
+            }
         }
-        if at == 0 {
-            ready.push_str("[a very long word was left out]");
+        if at == 0 || at == self.held.len() {
+            // The word goes on, and nothing but its beginning could tell what it is.
+            let (shown, rest) = match at {
+                0 => (String::new(), "[a very long word was left out]"),
+                _ => (hidden(&self.held, &spans), ""),
+            };
+            ready.push_str(&shown);
+            ready.push_str(rest);
             self.held.clear();
             self.skipping = true;
             return;
@@ -299,9 +315,10 @@ fn is_scheme(word: &str) -> bool {
         .any(|scheme| word.eq_ignore_ascii_case(scheme))
 }
 
-/// What words and secrets are made of.
+/// What words and secrets are made of. All letters beyond ASCII count, so that words begin and end
+/// between characters.
 fn is_word_byte(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || b"_-.~+/%".contains(&byte)
+    byte.is_ascii_alphanumeric() || !byte.is_ascii() || b"_-.~+/%".contains(&byte)
 }
 
 /// Where text looks secret: one pass over its words, each with the one before it.
@@ -374,8 +391,6 @@ enum Follows {
 
 impl Follows {
     fn of(before: &str, between: &[u8]) -> Self {
-        /// Between a name and its value stand a mark, quotes and spaces: `": "`, ` => '`.
-        const FARTHEST: usize = 8;
         if before.is_empty() || between.is_empty() || between.len() > FARTHEST {
             return Self::Nothing;
         }
@@ -394,21 +409,24 @@ impl Follows {
 }
 
 /// Where the value ends that begins at `start`: at the closing quote if it was opened by one, else
-/// where a list, a line or a word ends.
+/// where a list, a line or a word ends. In JSON inside of JSON the quotes themselves are escaped.
 fn end_of_value(bytes: &[u8], start: usize, between: &[u8]) -> usize {
-    let quote = between.last().filter(|byte| b"\"'".contains(byte));
-    let ends = |byte: u8| match quote {
-        Some(quote) => byte == *quote || byte == b'\n',
-        None => byte.is_ascii_whitespace() || b"\"',;&)}]".contains(&byte),
-    };
+    let quote = between.last().copied().filter(|byte| b"\"'".contains(byte));
+    let escaped_quote = between.ends_with(b"\\\"");
     let mut end = start;
-    while end < bytes.len() && !ends(bytes[end]) {
-        // An escaped character cannot end it.
-        end += if bytes[end] == b'\\' && end + 1 < bytes.len() && bytes[end + 1].is_ascii() {
-            2
-        } else {
-            1
+    while let Some(&byte) = bytes.get(end) {
+        let next = bytes.get(end + 1).copied();
+        let ends = match quote {
+            Some(quote) if escaped_quote => byte == b'\\' && next == Some(quote),
+            Some(quote) => byte == quote,
+            None => byte.is_ascii_whitespace() || b"\"',;&)}]".contains(&byte),
         };
+        if ends || byte == b'\n' {
+            break;
+        }
+        // An escaped character cannot end it.
+        let escapes = byte == b'\\' && next.is_some_and(|next| next.is_ascii());
+        end += if escapes { 2 } else { 1 };
     }
     end
 }

@@ -163,10 +163,11 @@ fn pieces_make_the_same_as_the_whole() {
 fn a_long_line_is_bounded_and_no_secret_is_cut_in_two() {
     let mut redactor = Redactor::new();
     redactor.hide("known-value");
-    for shift in 0..40 {
-        let filler = "word ".repeat(LONGEST_LINE / 5 - HELD_BACK / 5 - 10);
+    for shift in 0..80 {
+        let filler = "word ".repeat((LONGEST_LINE - HELD_BACK) / 5 - 16);
         let text = format!(
-            "{}{filler}known-value token=abcdef {filler}\n",
+            "{}{filler}known-value token = \"a b c\" Authorization: Bearer qwertz \\
+             --api-key asdfgh {filler}\n",
             "x".repeat(shift)
         );
         let mut lines = RedactedLines::new(redactor.clone());

@@ -6,6 +6,8 @@ mod discovery;
 mod errors;
 mod exchange;
 mod file;
+mod no_panics;
+mod wire;
 
 use std::path::Path;
 
