@@ -21,7 +21,6 @@ use crate::policy::{Asker, Hints, Reason, Refused, decide};
 use crate::supervisor::Patience;
 
 type ProgressListener = Arc<Mutex<dyn FnMut(ProgressParams) + Send>>;
-type Sending<R> = Pin<Box<dyn Future<Output = Result<R, ClientError>> + Send>>;
 
 /// A call that is made when it is awaited. Dropping it, or the future it becomes, cancels it.
 #[must_use = "a call is made when it is awaited"]
@@ -83,10 +82,13 @@ impl Call {
 
     /// Makes the call and gives its result as the server sent it.
     pub async fn raw(self) -> Result<Payload, Error> {
-        self.make(|request| Box::pin(request.raw())).await
+        self.make(Request::raw).await
     }
 
-    async fn make<R>(self, send: fn(Request<CallTool>) -> Sending<R>) -> Result<R, Error> {
+    async fn make<R, F>(self, send: fn(Request<CallTool>) -> F) -> Result<R, Error>
+    where
+        F: Future<Output = Result<R, ClientError>> + Send,
+    {
         let (station, tool) = self.host.find::<Tool>(&self.name).await?;
         let arguments = self.arguments.map_err(|problem| Error::Request {
             server: station.name().clone(),
@@ -152,7 +154,7 @@ impl IntoFuture for Call {
     type IntoFuture = Pin<Box<dyn Future<Output = Self::Output> + Send>>;
 
     fn into_future(self) -> Self::IntoFuture {
-        Box::pin(self.make(|request| Box::pin(request.into_future())))
+        Box::pin(self.make(Request::into_future))
     }
 }
 

@@ -20,6 +20,7 @@ use crate::config::{CallRetry, ReadOnlyHint, ServerConfig, ServerName, Transport
 use crate::error::Error;
 use crate::events::{EventKind, RequestEnd};
 use crate::manifest::{Manifest, Remembered};
+use crate::redact::Redactor;
 use crate::retry::{Backoff, Random, Repeatable};
 use crate::snapshot::{FailureSnapshot, Offers, RequestCounts, ServerSnapshot, ServerState};
 use crate::supervisor::{
@@ -489,6 +490,10 @@ impl Station {
             }
             Transport::Http { url, .. } => url.clone(),
         };
+        // Arguments hold secrets as often as variables do.
+        let target = Redactor::for_servers([&*config])
+            .redact(&target)
+            .into_owned();
         let status = self.supervised.as_ref().map(Supervised::status);
         let client = status.as_ref().and_then(|status| status.client.as_ref());
         let calls = client.map(|client| client.statistics().calls);

@@ -12,9 +12,10 @@ use super::shared::Shared;
 use super::station::Station;
 use crate::cache::Epochs;
 use crate::catalog::ListKind;
-use crate::config::{Secret, ServerConfig, ServerName, Transport};
+use crate::config::{ServerConfig, ServerName};
 use crate::error::Failure;
 use crate::events::EventKind;
+use crate::redact::Redactor;
 use crate::snapshot::ServerState;
 use crate::supervisor::Witness;
 
@@ -24,11 +25,8 @@ pub(crate) struct ServerWitness {
     shared: Arc<Shared>,
     epochs: Arc<Epochs>,
     station: Weak<Station>,
-    secrets: Arc<[Secret]>,
+    redactor: Arc<Redactor>,
 }
-
-/// Values shorter than this are no secrets but words, and would be found everywhere.
-const SHORTEST_SECRET: usize = 6;
 
 impl ServerWitness {
     pub(crate) fn new(
@@ -37,20 +35,12 @@ impl ServerWitness {
         epochs: Arc<Epochs>,
         station: Weak<Station>,
     ) -> Self {
-        let secrets = match &config.transport {
-            Transport::Stdio { env, .. } => env,
-            Transport::Http { headers, .. } => headers,
-        };
         Self {
             name: config.name.clone(),
             shared,
             epochs,
             station,
-            secrets: secrets
-                .values()
-                .filter(|secret| secret.expose().len() >= SHORTEST_SECRET)
-                .cloned()
-                .collect(),
+            redactor: Arc::new(Redactor::for_servers([config])),
         }
     }
 
@@ -175,12 +165,6 @@ impl Witness for ServerWitness {
     }
 
     fn clean(&self, line: &str) -> String {
-        let mut line = line.to_owned();
-        for secret in &*self.secrets {
-            if line.contains(secret.expose()) {
-                line = line.replace(secret.expose(), "***");
-            }
-        }
-        line
+        self.redactor.redact(line).into_owned()
     }
 }

@@ -1,6 +1,6 @@
 //! One server kept alive: started on first use, restarted after a crash, parked when hopeless.
 //!
-//! [`machine`] decides, `driver` does, and a [`Supervised`] is the handle that everybody else has.
+//! [`machine`] decides, `driver` does, and a `Supervised` is the handle that everybody else has.
 //! Nothing here knows of other servers, so nothing of one server can wait for another (P5).
 
 mod connecting;

@@ -187,17 +187,24 @@ pub(crate) async fn eventually<T: Debug>(look: impl Fn() -> T, holds: impl Fn(&T
 }
 
 /// Kills a server's process outright and waits until it is dead, unnoticed by the host or not.
+///
+/// It is dead when it is reaped, or a zombie with no thread left: until the last thread has gone,
+/// its input is open, and what is written to it counts as sent.
 pub(crate) async fn kill(process: u32) {
     let kill = tokio::process::Command::new("kill")
         .args(["-9", &process.to_string()])
         .status();
     assert!(kill.await.unwrap().success());
-    let state = || std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
-    let dead = |stat: &String| {
-        let state = stat.rsplit_once(')').map(|(_, rest)| rest.trim_start());
-        state.is_none_or(|state| state.starts_with('Z') || state.starts_with('X'))
+    let look = || {
+        let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+        let threads = std::fs::read_dir(format!("/proc/{process}/task")).ok()?;
+        let (_, state) = stat.rsplit_once(')')?;
+        Some((state.trim_start().chars().next(), threads.count()))
     };
-    eventually(state, dead).await;
+    eventually(look, |seen| {
+        seen.is_none_or(|(state, threads)| state == Some('Z') && threads == 1)
+    })
+    .await;
 }
 
 /// How often a server was asked for this.
