@@ -189,7 +189,7 @@ impl From<HostError> for Failure {
                 Exit::Unreachable,
                 format!("it is not ready after {}", time(after)),
             )
-            .hint("allow more with --start-timeout, or `timeouts.start` in its table"),
+            .hint("allow more with --start-timeout, or `timeouts.initialize` in its table"),
             HostError::Stopped { .. } => {
                 Self::new(Kind::Connect, Exit::Unreachable, "it was stopped")
             }

@@ -143,7 +143,8 @@ async fn examine(host: &Host, any_era: &Host, name: &ServerName, stray: &FirstSt
         }
         return diagnose(name, &config, &error);
     }
-    let tools = host.list_tools().server(name.as_str()).await;
+    let tools = host.list_tools().server(name.as_str());
+    let tools = tools.remembered_after(config.timeouts.maximum).await;
     let trouble = match tools {
         Ok(list) => list.servers.into_iter().find_map(|answer| answer.error),
         Err(error) => Some(error),
@@ -161,11 +162,17 @@ async fn examine(host: &Host, any_era: &Host, name: &ServerName, stray: &FirstSt
     let lines = lines.map_or(0, |client| client.statistics().stray_lines);
     if lines > 0 {
         let noted = stray.lock().unwrap_or_else(PoisonError::into_inner);
-        let example = noted.get(name).cloned().unwrap_or_default();
+        // A line that came before the handshake was counted and is gone.
+        let example = noted.get(name).map(|line| format!("; {line}"));
+        let example = example.unwrap_or_default();
+        let count = match lines {
+            1 => "1 line".to_owned(),
+            lines => format!("{lines} lines"),
+        };
         return finding(
             name,
             Verdict::PollutedStdout,
-            format!("it works, but writes to stdout what is no message ({lines} lines; {example})"),
+            format!("it works, but writes to stdout what is no message ({count}{example})"),
             "have it log to stderr; stdout belongs to the protocol",
         );
     }
@@ -284,7 +291,7 @@ fn silent(name: &ServerName, config: &ServerConfig, stderr: &[String]) -> Findin
                 Verdict::Downloading,
                 format!("{program} was not done within {patience:?}; it may be downloading{said}"),
                 &format!(
-                    "run `{}` once by hand, or allow more with `timeouts.start`",
+                    "run `{}` once by hand, or allow more with `timeouts.initialize`",
                     line.join(" ")
                 ),
             );

@@ -3,6 +3,8 @@
 //! Owns the rule that a command is done only if every server it was about has answered, unless the
 //! user accepts less (fault 64). How entries look is each command's affair.
 
+use std::time::Duration;
+
 use attache::host::catalog::{Aggregate, Listable, Outcome, ServerAnswer};
 use attache::host::config::ServerName;
 use serde::Serialize;
@@ -11,6 +13,19 @@ use crate::failure::{Exit, Failure, Kind};
 use crate::invocation::Completeness;
 use crate::output::{Output, Text, human};
 use crate::session::Session;
+
+/// How long a server is waited for before what is remembered of it is shown, if the user accepts
+/// that, and if not.
+const QUICK: Duration = Duration::from_secs(1);
+const PATIENT: Duration = Duration::from_secs(10);
+
+/// How long a server is waited for before what is remembered of it is shown.
+pub(super) fn patience(completeness: Completeness) -> Duration {
+    match completeness {
+        Completeness::Whole => PATIENT,
+        Completeness::Partial => QUICK,
+    }
+}
 
 /// A list of all servers of a session.
 pub(super) struct Listed<T> {
@@ -36,10 +51,13 @@ pub(super) enum Answered {
 /// Asks all servers of the session for a list. If there is only one and it does not answer, that
 /// is the failure of the command.
 pub(super) async fn fetch<T: Listable>(
+    completeness: Completeness,
     session: &Session,
     output: &Output,
 ) -> Result<Listed<T>, Failure> {
-    let list: Aggregate<T> = session.run(session.host.list::<T>()).await?;
+    let list = session.host.list::<T>();
+    let list = list.remembered_after(patience(completeness));
+    let list: Aggregate<T> = session.run(list).await?;
     for answer in &list.servers {
         for rejected in &answer.rejected {
             output.note(&format!(

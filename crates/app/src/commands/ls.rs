@@ -63,7 +63,7 @@ pub(super) async fn run(
     session: &Session,
     output: &Output,
 ) -> Result<(), Failure> {
-    let servers = look(session).await?;
+    let servers = look(completeness, session).await?;
     match output.format {
         Format::Json => {
             let servers = servers.iter().map(Seen::document).collect();
@@ -92,8 +92,10 @@ pub(super) async fn run(
 }
 
 /// Starts all servers at once and looks at each; none waits for another.
-async fn look(session: &Session) -> Result<Vec<Seen>, Failure> {
-    let tools = session.run(session.host.list_tools()).await?;
+async fn look(completeness: Completeness, session: &Session) -> Result<Vec<Seen>, Failure> {
+    let tools = session.host.list_tools();
+    let tools = tools.remembered_after(listing::patience(completeness));
+    let tools = session.run(tools).await?;
     let mut counting = JoinSet::new();
     for answer in &tools.servers {
         let entries = tools.entries.iter();
@@ -223,7 +225,10 @@ impl Seen {
         };
         ServerDocument {
             name: &self.name,
-            state: self.state(),
+            state: match &self.state {
+                State::Known(server, _) if server.state == ServerState::BackingOff => "backing_off",
+                _ => self.state(),
+            },
             era,
             revision,
             server_info,

@@ -24,7 +24,7 @@ pub(super) async fn run(
     if output.format == Format::Json || !offers_tools {
         return Ok(());
     }
-    let listed = listing::fetch::<Tool>(session, output).await?;
+    let listed = listing::fetch::<Tool>(completeness, session, output).await?;
     let mut text = Text::line("");
     text.append(tools::show(&listed));
     let config = session.host.config(server.as_str());

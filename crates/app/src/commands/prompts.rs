@@ -25,7 +25,7 @@ pub(super) async fn run(
     session: &Session,
     output: &Output,
 ) -> Result<(), Failure> {
-    let prompts = listing::fetch::<Prompt>(session, output).await?;
+    let prompts = listing::fetch::<Prompt>(completeness, session, output).await?;
     if output.format == Format::Json {
         output.document(&json::write(&Document {
             prompts: json::offered(&prompts.entries),

@@ -27,8 +27,8 @@ pub(super) async fn run(
     session: &Session,
     output: &Output,
 ) -> Result<(), Failure> {
-    let resources = listing::fetch::<Resource>(session, output).await?;
-    let templates = listing::fetch::<ResourceTemplate>(session, output).await?;
+    let resources = listing::fetch::<Resource>(completeness, session, output).await?;
+    let templates = listing::fetch::<ResourceTemplate>(completeness, session, output).await?;
     let several = resources.servers.len() > 1;
     let mut servers = resources.servers;
     for (server, other) in servers.iter_mut().zip(templates.servers) {

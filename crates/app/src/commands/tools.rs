@@ -26,7 +26,7 @@ pub(super) async fn run(
     session: &Session,
     output: &Output,
 ) -> Result<(), Failure> {
-    let tools = listing::fetch::<Tool>(session, output).await?;
+    let tools = listing::fetch::<Tool>(completeness, session, output).await?;
     match output.format {
         Format::Json => output.document(&json::write(&Document {
             tools: json::offered(&tools.entries),

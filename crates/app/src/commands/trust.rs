@@ -8,10 +8,11 @@ use attache::host::policy::{Drift, PinState};
 use attache::host::trust::{Loaded, TrustState};
 use attache::protocol::Tool;
 
+use super::listing;
 use crate::ask::Asker;
 use crate::configuration::{Configuration, would_run_of};
 use crate::failure::Failure;
-use crate::invocation::Approval;
+use crate::invocation::{Approval, Completeness};
 use crate::output::{Output, Style, Text};
 use crate::overrides::Overrides;
 use crate::roster::Roster;
@@ -96,9 +97,12 @@ async fn approve_tools(
     let roster = Roster::of(&target, configuration, &Overrides::default())?;
     let pins = roster.pins()?;
     let session = Session::open(roster, None, output)?;
-    let listed = super::listing::fetch::<Tool>(&session, output).await;
+    let listed = listing::fetch::<Tool>(Completeness::Whole, &session, output).await;
     session.close().await;
-    let tools: Vec<(ToolName, Tool)> = listed?
+    let listed = listed?;
+    // What is only remembered is not what will be called.
+    listing::conclude(&listed.servers, Completeness::Whole, output)?;
+    let tools: Vec<(ToolName, Tool)> = listed
         .entries
         .into_iter()
         .map(|offered| {

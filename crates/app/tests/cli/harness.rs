@@ -171,6 +171,17 @@ fn words(words: &[&str]) -> Vec<String> {
     words.iter().map(|word| (*word).to_owned()).collect()
 }
 
+/// The table of a server in `attache.toml`.
+pub(crate) fn toml_server(name: &str, words: &[String]) -> String {
+    let quoted = |word: &String| serde_json::to_string(word).unwrap();
+    let arguments: Vec<String> = words[1..].iter().map(quoted).collect();
+    format!(
+        "[servers.{name}]\ncommand = {}\nargs = [{}]\n",
+        quoted(&words[0]),
+        arguments.join(", ")
+    )
+}
+
 /// The built-in server as a command.
 pub(crate) fn builtin() -> Vec<String> {
     words(&[env!("CARGO_BIN_EXE_attache"), "__builtin-server"])

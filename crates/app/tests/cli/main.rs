@@ -3,6 +3,10 @@
 #![expect(clippy::unwrap_used, reason = "everything here is a test")]
 
 mod builtin;
+mod completion;
+mod configured;
+mod doctor;
+mod exchange;
 mod failures;
 mod harness;
 mod help;
@@ -12,3 +16,4 @@ mod real_servers;
 mod signals;
 #[cfg(unix)]
 mod terminal;
+mod trust;
