@@ -8,6 +8,19 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+const AFTER_HELP: &str = "\
+Servers come from attache.toml: the one that --config names, the nearest in this folder or above
+it, or the one in your configuration folder. A name or a URL in place of SERVER chooses one, and
+`-- COMMAND` starts one on the spot. Without any of these there is a small server inside this
+program to try things on.
+
+Exit codes: 0 done, 1 unexpected, 2 usage or configuration, 4 server unreachable, 5 the tool
+failed or does not exist, 6 timed out, 7 cancelled or refused, 8 outcome unknown.
+
+Example:
+  attache tools -- uvx mcp-server-time
+  attache call echo message=hi";
+
 /// Talk to any MCP server from the shell.
 #[derive(Debug, Parser)]
 #[command(
@@ -16,14 +29,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
     disable_help_subcommand = true,
     override_usage = "attache [OPTIONS] [VERB] [-- <COMMAND>...]",
     subcommand_help_heading = "Verbs",
-    after_help = "Without `-- COMMAND` every command talks to a small server inside this program.\n\
-        \n\
-        Exit codes: 0 done, 1 unexpected, 2 usage, 4 server unreachable, 5 the tool failed or \
-        does not\nexist, 6 timed out, 7 cancelled or refused, 8 outcome unknown.\n\
-        \n\
-        Example:\n  \
-        attache tools -- uvx mcp-server-time\n  \
-        attache call echo message=hi"
+    after_help = AFTER_HELP
 )]
 pub(crate) struct RawArgs {
     #[command(subcommand)]
@@ -46,6 +52,20 @@ pub(crate) struct CommonArgs {
     /// How long one request may take, like 500ms, 30s or 5m
     #[arg(long, global = true, value_name = "TIME")]
     pub(crate) timeout: Option<String>,
+    /// Take this configuration file
+    #[arg(long, global = true, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+    /// Be content if only some of the servers answer
+    #[arg(long, global = true)]
+    pub(crate) partial: bool,
+    /// The server to talk to: its name or its URL
+    #[arg(
+        long = "server",
+        global = true,
+        value_name = "SERVER",
+        help_heading = "Server"
+    )]
+    pub(crate) server_option: Option<String>,
     /// How long the server may take to start, like 30s
     #[arg(long, global = true, value_name = "TIME", help_heading = "Server")]
     pub(crate) start_timeout: Option<String>,
@@ -99,8 +119,8 @@ pub(crate) struct ServerCommand {
 /// A server's name beside its command.
 #[derive(Debug, Args)]
 pub(crate) struct Named {
-    /// The server's name
-    #[arg(value_name = "SERVER", hide = true)]
+    /// The server's name or URL; all servers if there is none
+    #[arg(value_name = "SERVER")]
     pub(crate) name: Option<String>,
     #[command(flatten)]
     pub(crate) server: ServerCommand,
@@ -128,7 +148,7 @@ pub(crate) enum RawProgress {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum RawCommand {
-    /// Show the server: state, era, revision, what it offers
+    /// Show the servers: state, era, revision, what they offer
     #[command(after_help = "Example:\n  attache ls -- uvx mcp-server-time")]
     Ls(Named),
     /// List the tools
@@ -157,6 +177,7 @@ The tools are listed first, to know these types and to say so if there is no suc
 --no-list calls without looking.
 
 Example:
+  attache call notes/search query=tea
   attache call get_current_time timezone=Europe/Paris -- uvx mcp-server-time")]
     Call(RawCall),
     /// Read a resource
@@ -171,8 +192,141 @@ Example:
     /// Be one of the ready-made servers
     #[command(after_help = "Example:\n  attache tools -- attache serve lisp")]
     Serve(RawServe),
+    /// Print the log files of servers: their stderr, logs and states
+    #[command(after_help = "Example:\n  attache logs notes --follow")]
+    Logs(RawLogs),
+    /// Find out what is wrong with servers: one cause, one remedy
+    #[command(
+        after_help = "Example:\n  attache doctor -- npx -y @modelcontextprotocol/server-everything"
+    )]
+    Doctor(Named),
+    /// Approve a project's configuration file, or the tools of a server as they are now
+    #[command(after_help = "\
+Without SERVER the configuration file that came with a folder is shown and approved. With SERVER
+its tools are compared with those that you approved before; differences are shown and accepted.
+
+Example:
+  attache trust notes")]
+    Trust(RawTrust),
+    /// Find, check, import and export configurations
+    #[command(subcommand, after_help = "Example:\n  attache config discover")]
+    Config(RawConfig),
+    /// Print a script that makes a shell complete servers, tools and arguments
+    #[command(after_help = "\
+Example:
+  attache completions bash > ~/.local/share/bash-completion/completions/attache
+  attache completions zsh > ~/.zfunc/_attache
+  attache completions fish > ~/.config/fish/completions/attache.fish")]
+    Completions {
+        /// The shell
+        shell: Shell,
+    },
+    /// Print the manual page
+    #[command(after_help = "Example:\n  attache man | man -l -")]
+    Man,
     #[command(name = crate::builtin_server::SUBCOMMAND, hide = true)]
     BuiltinServer,
+    /// What the shell scripts ask: the words typed so far, the last one unfinished.
+    #[command(name = COMPLETE, hide = true)]
+    Complete {
+        #[arg(last = true)]
+        words: Vec<String>,
+    },
+}
+
+/// The hidden command behind the completion scripts.
+pub(crate) const COMPLETE: &str = "__complete";
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Shell {
+    Bash,
+    Zsh,
+    Fish,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RawLogs {
+    /// The server's name; all servers if there is none
+    #[arg(value_name = "SERVER")]
+    pub(crate) name: Option<String>,
+    /// Go on as lines come, until Ctrl-C
+    #[arg(short, long)]
+    pub(crate) follow: bool,
+    /// How many lines of each server to begin with
+    #[arg(
+        short = 'n',
+        long,
+        value_name = "COUNT",
+        default_value_t = 100,
+        hide_default_value = true
+    )]
+    pub(crate) lines: usize,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RawTrust {
+    /// The server whose tools to approve
+    #[arg(value_name = "SERVER")]
+    pub(crate) name: Option<String>,
+    /// Approve without asking, for scripts
+    #[arg(short, long)]
+    pub(crate) yes: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum RawConfig {
+    /// Print where the configuration file is, or would be
+    #[command(after_help = "Example:\n  attache config path")]
+    Path,
+    /// Check the configuration file without starting anything
+    #[command(after_help = "Example:\n  attache config check --json")]
+    Check,
+    /// List the servers that other tools know, with the file of each
+    #[command(after_help = "Example:\n  attache config discover")]
+    Discover,
+    /// Add servers that other tools know to attache.toml, keeping its comments
+    #[command(after_help = "Example:\n  attache config import github --from cursor")]
+    Import(RawImport),
+    /// Print the servers of attache.toml in the form other tools read
+    #[command(after_help = "Example:\n  attache config export --as vscode > .vscode/mcp.json")]
+    Export {
+        /// Which form
+        #[arg(
+            long = "as",
+            value_enum,
+            value_name = "mcp-servers|vscode",
+            hide_possible_values = true,
+            default_value = "mcp-servers",
+            hide_default_value = true
+        )]
+        form: RawForm,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RawImport {
+    /// The servers to import; all that were found if there are none
+    #[arg(value_name = "NAME")]
+    pub(crate) names: Vec<String>,
+    /// Only what this tool knows, like cursor
+    #[arg(long, value_name = "TOOL")]
+    pub(crate) from: Option<String>,
+    /// Replace servers of the same name
+    #[arg(long, conflicts_with = "rename")]
+    pub(crate) replace: bool,
+    /// Give servers whose name is taken another one
+    #[arg(long)]
+    pub(crate) rename: bool,
+    /// Print the new file instead of writing it
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum RawForm {
+    McpServers,
+    #[value(name = "vscode")]
+    VsCode,
 }
 
 #[derive(Debug, Args)]
@@ -194,7 +348,7 @@ pub(crate) enum RawServed {
 
 #[derive(Debug, Args)]
 pub(crate) struct RawCall {
-    /// The tool's name
+    /// The tool's name, as SERVER/TOOL or alone if no other server has it
     pub(crate) tool: String,
     /// The tool's arguments, see below
     #[arg(value_name = "KEY=VALUE")]
@@ -235,7 +389,7 @@ pub(crate) struct RawRead {
 
 #[derive(Debug, Args)]
 pub(crate) struct RawPrompt {
-    /// The prompt's name
+    /// The prompt's name, as SERVER/NAME or alone if no other server has it
     pub(crate) name: String,
     /// The prompt's arguments, all of them text; key=@file reads a file
     #[arg(value_name = "KEY=VALUE")]

@@ -7,6 +7,7 @@ use std::fmt;
 use std::process::ExitCode;
 use std::time::Duration;
 
+use attache::host::{Cause, Error as HostError, Failure as ServerFailure, Refuser};
 use attache::protocol::{CallTool, Ending, Json, Method as _};
 use attache::{CloseReason, ConnectError, Error, HttpError, Meaning, ServerError};
 
@@ -41,6 +42,7 @@ pub(crate) enum Kind {
     ProtocolError,
     Spawn,
     Connect,
+    Config,
     Usage,
     Refused,
     Auth,
@@ -58,6 +60,7 @@ impl Kind {
             Self::ProtocolError => "protocol_error",
             Self::Spawn => "spawn",
             Self::Connect => "connect",
+            Self::Config => "config",
             Self::Usage => "usage",
             Self::Refused => "refused",
             Self::Auth => "auth",
@@ -105,6 +108,16 @@ impl Failure {
         Self::new(Kind::Usage, Exit::Usage, message)
     }
 
+    /// The configuration does not make sense.
+    pub(crate) fn config(message: impl Into<String>) -> Self {
+        Self::new(Kind::Config, Exit::Usage, message)
+    }
+
+    /// Something was not done because nobody allowed it.
+    pub(crate) fn refused(message: impl Into<String>) -> Self {
+        Self::new(Kind::Refused, Exit::Cancelled, message)
+    }
+
     /// Something is not there, or did not work, on the server's side.
     pub(crate) fn failed(message: impl Into<String>) -> Self {
         Self::new(Kind::ServerError, Exit::Failed, message)
@@ -146,6 +159,90 @@ impl fmt::Display for Failure {
     }
 }
 
+impl From<HostError> for Failure {
+    fn from(error: HostError) -> Self {
+        let server = error.server().map(ToString::to_string);
+        let failure = match error {
+            HostError::UnknownServer { name, nearest } => {
+                let failure = Self::usage(format!("no server is named \"{name}\""));
+                match nearest {
+                    Some(nearest) => failure.hint(format!("did you mean \"{nearest}\"?")),
+                    None => failure.hint("`attache ls` shows the servers there are"),
+                }
+            }
+            HostError::Disabled { .. } => {
+                Self::new(Kind::Config, Exit::Unreachable, "it is switched off")
+                    .hint("set `enabled = true` in its table to use it")
+            }
+            HostError::NotOffered {
+                kind,
+                name,
+                nearest,
+                unasked,
+            } => not_offered(kind, &name, nearest, &unasked),
+            HostError::Ambiguous { name, candidates } => {
+                Self::usage(format!("\"{name}\" is offered by several servers"))
+                    .hint(format!("say which: {}", candidates.join(", ")))
+            }
+            HostError::Parked { failure, .. } | HostError::Unreachable { failure, .. } => {
+                Self::from_start(&failure)
+            }
+            HostError::StillStarting { after, .. } => Self::new(
+                Kind::Connect,
+                Exit::Unreachable,
+                format!("it is not ready after {}", time(after)),
+            )
+            .hint("allow more with --start-timeout, or `timeouts.initialize` in its table"),
+            HostError::Stopped { .. } => {
+                Self::new(Kind::Connect, Exit::Unreachable, "it was stopped")
+            }
+            HostError::Refused { server, tool, by } => {
+                let failure = Self::refused(format!("{tool} was not called: {by}"));
+                match by {
+                    Refuser::Drift { difference } => Self {
+                        message: format!(
+                            "{tool} was not called: it is not what you approved, \
+                             it differs in {difference}"
+                        ),
+                        ..failure
+                    }
+                    .hint(format!(
+                        "`attache trust {server}` shows the difference and accepts it"
+                    )),
+                    Refuser::Policy { .. } => failure.hint("change the policy in attache.toml"),
+                    Refuser::User { .. } => failure,
+                }
+            }
+            HostError::Request { error, .. } => error.into(),
+        };
+        match server {
+            Some(server) => failure.of(&server),
+            None => failure,
+        }
+    }
+}
+
+fn not_offered(
+    kind: &str,
+    name: &str,
+    nearest: Option<String>,
+    unasked: &[attache::host::config::ServerName],
+) -> Failure {
+    let message = format!("there is no {kind} \"{name}\"");
+    if !unasked.is_empty() {
+        let names: Vec<_> = unasked.iter().map(AsRef::as_ref).collect();
+        let names: &[&str] = &names;
+        let message = format!("{message} on the servers that answered");
+        let failure = Failure::new(Kind::Connect, Exit::Unreachable, message);
+        return failure.hint(format!("could not be asked: {}", names.join(", ")));
+    }
+    let failure = Failure::failed(message);
+    match nearest {
+        Some(nearest) => failure.hint(format!("did you mean \"{nearest}\"?")),
+        None => failure.hint(format!("`attache {kind}s` lists what there is")),
+    }
+}
+
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         let message = error.to_string();
@@ -184,6 +281,21 @@ impl From<Error> for Failure {
 }
 
 impl Failure {
+    /// Why a server does not run.
+    fn from_start(failure: &ServerFailure) -> Self {
+        let told = match &failure.cause {
+            Cause::Start(Error::Unsupported { reason, .. }) => {
+                Self::new(Kind::Connect, Exit::Unreachable, reason.clone())
+            }
+            Cause::Start(error) => error.clone().into(),
+            Cause::Lost(reason) => Self::new(Kind::Connect, Exit::Unreachable, reason.to_string()),
+        };
+        match failure.stderr.is_empty() {
+            true => told,
+            false => told.with_details(&failure.stderr),
+        }
+    }
+
     fn from_connect(error: &ConnectError, message: String) -> Self {
         let failure = Self::new(Kind::Connect, Exit::Unreachable, message);
         match error {

@@ -6,17 +6,19 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use attache::protocol::{Extra, LogLevel, Revision, SubscriptionFilter};
-use attache::{EraChoice, Quirks, Settings};
+use attache::EraChoice;
+use attache::host::config::{Dialect, ExportForm, OnClash};
+use attache::protocol::{Extra, SubscriptionFilter};
 use clap::Parser as _;
 
 use crate::args::{
-    CommonArgs, RawArgs, RawCall, RawCommand, RawDialect, RawEra, RawProgress, RawServe, RawWatch,
-    ServerCommand,
+    CommonArgs, RawArgs, RawCall, RawCommand, RawConfig, RawDialect, RawEra, RawForm, RawImport,
+    RawProgress, RawServe, RawWatch, ServerCommand, Shell,
 };
 use crate::arguments::{self, Given};
 use crate::failure::Failure;
 use crate::output::{Format, ProgressDisplay, Verbosity};
+use crate::overrides::Overrides;
 use crate::target::Target;
 
 /// The longest time that can be asked for.
@@ -27,18 +29,19 @@ const LONGEST_TIME: Duration = Duration::from_secs(24 * 60 * 60);
 pub(crate) struct Invocation {
     pub(crate) format: Format,
     pub(crate) verbosity: Verbosity,
+    /// The configuration file that was named.
+    pub(crate) config: Option<PathBuf>,
+    pub(crate) completeness: Completeness,
     pub(crate) target: Target,
-    pub(crate) connection: ConnectionOptions,
+    pub(crate) overrides: Overrides,
     pub(crate) action: Action,
 }
 
-/// How to start the server and talk to it.
-#[derive(Debug)]
-pub(crate) struct ConnectionOptions {
-    pub(crate) settings: Settings,
-    pub(crate) environment: Vec<(String, String)>,
-    pub(crate) folder: Option<PathBuf>,
-    pub(crate) log_level: Option<LogLevel>,
+/// Whether a command is done if only some of the servers have answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Completeness {
+    Whole,
+    Partial,
 }
 
 /// The commands.
@@ -65,8 +68,55 @@ pub(crate) enum Action {
     },
     /// Be one of the ready-made servers.
     Serve(RawServe),
+    Logs {
+        follow: Follow,
+        lines: usize,
+    },
+    Doctor,
+    Trust(Approval),
+    ConfigPath,
+    ConfigCheck,
+    ConfigDiscover,
+    ConfigImport(Import),
+    ConfigExport(ExportForm),
+    Completions(Shell),
+    /// Complete the last of these words, for a shell.
+    Complete(Vec<String>),
+    Man,
     /// Be the built-in server.
     ServeBuiltIn,
+}
+
+/// Whether a log is read on as it grows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Follow {
+    Yes,
+    No,
+}
+
+/// How the user approves something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Approval {
+    /// By answering a question.
+    Asked,
+    /// By an option, beforehand.
+    Given,
+}
+
+/// Servers to take over from other tools.
+#[derive(Debug)]
+pub(crate) struct Import {
+    pub(crate) names: Vec<String>,
+    pub(crate) from: Option<String>,
+    pub(crate) on_clash: OnClash,
+    pub(crate) writing: Writing,
+}
+
+/// Whether a file is changed or only shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Writing {
+    File,
+    DryRun,
 }
 
 /// A tool call as it was asked for.
@@ -128,16 +178,27 @@ impl Invocation {
             None => (Action::Overview, None),
             Some(command) => understand_command(command, &mut target)?,
         };
-        let target = Target::from_command(target.command)?;
-        target.check_name(name.as_deref())?;
+        let word = match (name, raw.common.server_option.clone()) {
+            (Some(one), Some(other)) if one != other => {
+                return Err(Failure::usage(format!(
+                    "both \"{one}\" and \"{other}\" say which server is meant"
+                )));
+            }
+            (one, other) => one.or(other),
+        };
         Ok(Self {
             format: format(raw.common.json),
             verbosity: match raw.common.verbose {
                 true => Verbosity::Verbose,
                 false => Verbosity::Normal,
             },
-            target,
-            connection: understand_connection(raw.common)?,
+            config: raw.common.config.clone(),
+            completeness: match raw.common.partial {
+                true => Completeness::Partial,
+                false => Completeness::Whole,
+            },
+            target: Target::read(word, target.command)?,
+            overrides: understand_overrides(raw.common)?,
             action,
         })
     }
@@ -188,8 +249,57 @@ fn understand_command(
             (understand_watch(args)?, None)
         }
         RawCommand::Serve(args) => (Action::Serve(args), None),
+        RawCommand::Logs(args) => {
+            let follow = match args.follow {
+                true => Follow::Yes,
+                false => Follow::No,
+            };
+            let lines = args.lines;
+            (Action::Logs { follow, lines }, args.name)
+        }
+        RawCommand::Doctor(args) => named(Action::Doctor, args, target),
+        RawCommand::Trust(args) => {
+            let approval = match args.yes {
+                true => Approval::Given,
+                false => Approval::Asked,
+            };
+            (Action::Trust(approval), args.name)
+        }
+        RawCommand::Config(command) => (understand_config(command), None),
+        RawCommand::Completions { shell } => (Action::Completions(shell), None),
+        RawCommand::Complete { words } => (Action::Complete(words), None),
+        RawCommand::Man => (Action::Man, None),
         RawCommand::BuiltinServer => (Action::ServeBuiltIn, None),
     })
+}
+
+fn understand_config(command: RawConfig) -> Action {
+    match command {
+        RawConfig::Path => Action::ConfigPath,
+        RawConfig::Check => Action::ConfigCheck,
+        RawConfig::Discover => Action::ConfigDiscover,
+        RawConfig::Import(raw) => Action::ConfigImport(understand_import(raw)),
+        RawConfig::Export { form } => Action::ConfigExport(match form {
+            RawForm::McpServers => ExportForm::McpServers,
+            RawForm::VsCode => ExportForm::VsCode,
+        }),
+    }
+}
+
+fn understand_import(raw: RawImport) -> Import {
+    Import {
+        names: raw.names,
+        from: raw.from,
+        on_clash: match (raw.replace, raw.rename) {
+            (true, _) => OnClash::Replace,
+            (false, true) => OnClash::Rename,
+            (false, false) => OnClash::LeaveOut,
+        },
+        writing: match raw.dry_run {
+            true => Writing::DryRun,
+            false => Writing::File,
+        },
+    }
 }
 
 fn understand_call(raw: RawCall) -> Result<Call, Failure> {
@@ -233,47 +343,36 @@ fn understand_watch(raw: RawWatch) -> Result<Action, Failure> {
     })
 }
 
-fn understand_connection(raw: CommonArgs) -> Result<ConnectionOptions, Failure> {
-    let mut settings = Settings {
-        era: match raw.era {
-            None | Some(RawEra::Auto) => EraChoice::Auto,
-            Some(RawEra::Modern) => EraChoice::Modern,
-            Some(RawEra::Legacy) => EraChoice::Legacy,
-        },
-        ..Settings::default()
-    };
-    if let Some(date) = raw.protocol {
-        let revision: Revision = option("--protocol", date.parse())?;
-        settings.protocol = Some(revision);
-    }
-    if raw.dialect == Some(RawDialect::Lsp) {
-        settings.quirks = Quirks::lsp();
-    }
-    if let Some(time) = raw.start_timeout {
-        settings.timeouts.start = option("--start-timeout", parse_time(&time))?;
-    }
-    if let Some(time) = raw.timeout {
-        let timeout = option("--timeout", parse_time(&time))?;
-        // Whoever names a time means it, whatever progress there is.
-        settings.timeouts.request = timeout;
-        settings.timeouts.read = timeout;
-        settings.timeouts.call = timeout;
-        settings.timeouts.maximum = timeout;
-    }
-    let log_level = match raw.log_level {
-        Some(level) => Some(option("--log-level", level.parse())?),
-        None => None,
-    };
-    Ok(ConnectionOptions {
-        settings,
+fn understand_overrides(raw: CommonArgs) -> Result<Overrides, Failure> {
+    Ok(Overrides {
+        era: raw.era.map(|era| match era {
+            RawEra::Auto => EraChoice::Auto,
+            RawEra::Modern => EraChoice::Modern,
+            RawEra::Legacy => EraChoice::Legacy,
+        }),
+        protocol: understand_option("--protocol", raw.protocol, |date| date.parse())?,
+        dialect: raw.dialect.map(|dialect| match dialect {
+            RawDialect::Standard => Dialect::Standard,
+            RawDialect::Lsp => Dialect::Lsp,
+        }),
+        start_timeout: understand_option("--start-timeout", raw.start_timeout, parse_time)?,
+        timeout: understand_option("--timeout", raw.timeout, parse_time)?,
         environment: raw
             .env
             .iter()
             .map(|pair| option("--env", parse_variable(pair)))
             .collect::<Result<_, _>>()?,
         folder: raw.cwd,
-        log_level,
+        log_level: understand_option("--log-level", raw.log_level, |level| level.parse())?,
     })
+}
+
+fn understand_option<T, E: std::fmt::Display>(
+    name: &str,
+    given: Option<String>,
+    parse: impl FnOnce(&str) -> Result<T, E>,
+) -> Result<Option<T>, Failure> {
+    given.map(|text| option(name, parse(&text))).transpose()
 }
 
 /// Says which option it was that made no sense.
@@ -353,7 +452,11 @@ mod tests {
                 "{words:?}"
             );
         }
-        assert_eq!(parse(&[]).unwrap().target, Target::BuiltIn);
+        assert_eq!(parse(&[]).unwrap().target, Target::All);
+        let named = || Target::Named("notes".to_owned());
+        assert_eq!(parse(&["tools", "notes"]).unwrap().target, named());
+        let words = ["call", "--server", "notes", "search"];
+        assert_eq!(parse(&words).unwrap().target, named());
     }
 
     #[test]
@@ -374,8 +477,12 @@ mod tests {
             ),
             (&["watch"], "there is nothing to watch"),
             (
-                &["tools", "files"],
-                "no server is known by the name \"files\"",
+                &["tools", "files", "--", "node"],
+                "both \"files\" and the command \"node\"",
+            ),
+            (
+                &["tools", "files", "--server", "notes"],
+                "both \"files\" and \"notes\"",
             ),
             (&["call", "echo", "x"], "\"x\" is not an argument"),
         ] {

@@ -2,7 +2,8 @@
 //!
 //! Raw arguments become an [`Invocation`](invocation::Invocation) in one step; a command runs it
 //! and prints its result, or one cause and one remedy. The way of a run: `args` → `invocation` →
-//! `commands` → `output`, with `session` between a command and its server.
+//! `commands` → `output`, with `roster` for which servers there are and `session` between a
+//! command and its servers.
 
 mod args;
 mod arguments;
@@ -10,11 +11,14 @@ mod ask;
 mod base64;
 mod builtin_server;
 mod commands;
+mod configuration;
 mod failure;
 mod interrupt;
 mod invocation;
 mod names;
 mod output;
+mod overrides;
+mod roster;
 mod session;
 mod target;
 

@@ -1,92 +1,100 @@
-//! One command's connection: opened, listened to, interrupted, closed.
+//! One command's host: opened, listened to, interrupted, closed.
 //!
-//! Stands between a command and its server. Owns what happens besides the command's own requests:
-//! signals, the server's log and stderr, questions to the user, and the end.
+//! Stands between a command and its servers. Owns what happens besides the command's own requests:
+//! signals, the servers' logs and stderr, questions to the user, and the end.
 
 use std::time::Duration;
 
+use attache::host::config::ServerName;
+use attache::host::events::{Event, EventKind};
+use attache::host::snapshot::ServerState;
+use attache::host::{Error, Host};
 use attache::protocol::LogLevel;
-use attache::{Client, ElicitationModes, Error, Event, ShutdownForm};
+use attache::{Client, ShutdownForm};
 use tokio::task::JoinHandle;
 
 use crate::ask::Asker;
+use crate::configuration::problem_failure;
 use crate::failure::{self, Failure};
 use crate::interrupt::Interrupts;
-use crate::invocation::ConnectionOptions;
 use crate::output::{Output, Style, Text, Verbosity};
-use crate::target::Target;
+use crate::roster::Roster;
 
-/// How long a command waits for its server to leave by itself before it leaves the rest to the
+/// How long a command waits for its servers to leave by themselves before it leaves the rest to the
 /// guardian. Servers without an interpreter are gone by then, so the next command finds their files
 /// and ports free; the others, which take 20 ms to 1.2 s, do not keep the user waiting.
 const CLOSE_PATIENCE: Duration = Duration::from_millis(3);
+/// How long writing log lines and remembered lists may keep the user waiting.
+const WRITE_PATIENCE: Duration = Duration::from_millis(500);
 /// How long stderr may take to be read to its end when it is being shown.
 const STDERR_PATIENCE: Duration = Duration::from_millis(10);
 
-/// A command's connection to its server.
+/// A command's servers.
 pub(crate) struct Session {
-    pub(crate) client: Client,
-    /// The name of the server in output.
-    pub(crate) name: String,
-    /// How long any request may take, however much progress there is.
-    pub(crate) longest_request: Duration,
+    pub(crate) host: Host,
+    /// Servers that are written down wrongly, by name, and what to say about each.
+    pub(crate) misconfigured: Vec<(String, Failure)>,
     output: Output,
     interrupts: Interrupts,
     shutdown: ShutdownForm,
-    listeners: Vec<JoinHandle<()>>,
+    listener: Option<JoinHandle<()>>,
 }
 
 impl Session {
-    /// Starts the server and connects to it.
-    pub(crate) async fn open(
-        target: &Target,
-        options: ConnectionOptions,
+    /// Makes the servers ready to be used. None is started before it is needed.
+    pub(crate) fn open(
+        roster: Roster,
+        log_level: Option<LogLevel>,
         output: &Output,
     ) -> Result<Self, Failure> {
-        let name = target.name();
         let interrupts = Interrupts::listen()?;
-        let shutdown = options.settings.quirks.shutdown;
-        let longest_request = options.settings.timeouts.maximum;
-        let mut server = target.server()?.settings(options.settings);
-        for (variable, value) in options.environment {
-            server = server.env(variable, value);
-        }
-        if let Some(folder) = options.folder {
-            server = server.current_dir(folder);
-        }
+        let misconfigured = roster
+            .misconfigured()
+            .iter()
+            .map(|(name, problem)| (name.clone(), problem_failure(problem)))
+            .collect();
+        let forms = roster.servers().map(|server| server.quirks.shutdown);
+        let shutdown = forms
+            .into_iter()
+            .find(|form| *form != ShutdownForm::Close)
+            .unwrap_or(ShutdownForm::Close);
+        let mut builder = roster.host()?;
         if output.can_ask() {
-            // Without somebody to ask, the server is not told that it could (S-ELIC-01).
-            let asker = Asker::new(&name, output.clone());
-            server = server.on_elicitation(ElicitationModes::FormAndUrl, move |question| {
-                let asker = asker.clone();
-                async move { asker.ask(question).await }
-            });
+            // Without somebody to ask, servers are not told that they could (S-ELIC-01).
+            builder = builder.questions(Asker::new(output.clone()));
         }
-        let connected = tokio::select! {
-            biased;
-            connected = server.connect() => connected,
-            () = interrupts.raised() => return Err(interrupted_start().of(&name)),
-        };
-        let client = connected.map_err(|error| Failure::from(error).of(&name))?;
-        let mut session = Self {
-            client,
-            name,
-            longest_request,
+        let host = builder.start();
+        let listener = listen(&host, log_level, output);
+        Ok(Self {
+            host,
+            misconfigured,
             output: output.clone(),
             interrupts,
             shutdown,
-            listeners: Vec::new(),
-        };
-        session.listen(options.log_level);
-        if let Some(level) = options.log_level
-            && let Err(failure) = session.run(session.client.set_log_level(level)).await
-        {
-            output.note(&format!("the log level was not set: {failure}"));
-        }
-        Ok(session)
+            listener,
+        })
     }
 
-    /// Does something with the server until it is done or the user interrupts it. What is
+    /// Has all servers send their logs from this level on.
+    pub(crate) async fn set_log_level(&self, level: LogLevel) -> Result<(), Failure> {
+        for server in self.host.server_names() {
+            let set = self.host.set_log_level(server.as_str(), level);
+            let outcome = tokio::select! {
+                biased;
+                outcome = set => outcome,
+                () = self.interrupts.raised() => return Err(self.cancelled()),
+            };
+            // A server that cannot be reached will be told of by the command itself.
+            if let Err(error @ Error::Request { .. }) = outcome {
+                let failure = Failure::from(error);
+                let note = format!("{server}: the log level was not set: {failure}");
+                self.output.note(&note);
+            }
+        }
+        Ok(())
+    }
+
+    /// Does something with the servers until it is done or the user interrupts it. What is
     /// interrupted is cancelled, and the server is told.
     pub(crate) async fn run<T>(
         &self,
@@ -94,14 +102,24 @@ impl Session {
     ) -> Result<T, Failure> {
         tokio::select! {
             biased;
-            result = work.into_future() => result.map_err(|error| self.explain(error)),
-            () = self.interrupts.raised() => Err(failure::cancelled().of(&self.name)),
+            result = work.into_future() => result.map_err(Failure::from),
+            () = self.interrupts.raised() => Err(self.cancelled()),
         }
     }
 
-    /// A failure of this server.
-    pub(crate) fn explain(&self, error: Error) -> Failure {
-        Failure::from(error).of(&self.name)
+    /// The same with one server's own connection.
+    pub(crate) async fn run_on<T>(
+        &self,
+        server: &str,
+        work: impl IntoFuture<Output = Result<T, attache::Error>>,
+    ) -> Result<T, Failure> {
+        tokio::select! {
+            biased;
+            result = work.into_future() => {
+                result.map_err(|error| Failure::from(error).of(server))
+            }
+            () = self.interrupts.raised() => Err(self.cancelled()),
+        }
     }
 
     /// Waits until the user wants to stop.
@@ -109,72 +127,66 @@ impl Session {
         self.interrupts.raised().await;
     }
 
-    /// Ends the connection: what was sent is written, the server's stdin closed. A server that does
-    /// not leave at once is left to the guardian, which takes it and everything it started down
-    /// within two seconds of our exit; where there is no guardian, this waits for that.
+    /// The only server there is, if there is only one.
+    pub(crate) fn only_server(&self) -> Option<ServerName> {
+        match self.host.server_names().as_slice() {
+            [only] if self.misconfigured.is_empty() => Some(only.clone()),
+            _ => None,
+        }
+    }
+
+    fn cancelled(&self) -> Failure {
+        let servers = self.host.snapshot().servers;
+        let is_ready = |state| state == ServerState::Ready;
+        let failure = match servers.iter().any(|server| is_ready(server.state)) {
+            true => failure::cancelled(),
+            false => Failure {
+                message: "cancelled before the server was ready; it was stopped".to_owned(),
+                ..failure::cancelled()
+            },
+        };
+        match self.only_server() {
+            Some(server) => failure.of(server.as_str()),
+            None => failure,
+        }
+    }
+
+    /// Ends the connections: what was sent is written, the servers' stdin closed. A server that
+    /// does not leave at once is left to the guardian, which takes it and everything it started
+    /// down within two seconds of our exit; where there is no guardian, this waits for that.
     pub(crate) async fn close(self) {
-        let mut closing = std::pin::pin!(self.client.close());
+        let names = self.host.server_names();
+        let running = names
+            .into_iter()
+            .filter_map(|name| Some((self.host.running(name.as_str())?, name)));
+        let running: Vec<(Client, ServerName)> = running.collect();
         let patience = match self.shutdown {
             ShutdownForm::Close if is_guarded() => CLOSE_PATIENCE,
             _ => Duration::MAX,
         };
-        let _ = tokio::time::timeout(patience, &mut closing).await;
+        if tokio::time::timeout(patience, self.host.close())
+            .await
+            .is_err()
+        {
+            let _ = tokio::time::timeout(WRITE_PATIENCE, self.host.flushed()).await;
+        }
         if self.output.verbosity == Verbosity::Verbose {
             tokio::time::sleep(STDERR_PATIENCE).await;
         }
-        for listener in &self.listeners {
+        if let Some(listener) = &self.listener {
             listener.abort();
         }
-        match self.client.statistics().stray_lines {
-            0 => {}
-            1 => self.output.note(&format!(
-                "{} wrote a line to stdout that is no message; it was skipped",
-                self.name
-            )),
-            count => self.output.note(&format!(
-                "{} wrote {count} lines to stdout that are no messages; they were skipped",
-                self.name
-            )),
+        for (client, name) in running {
+            match client.statistics().stray_lines {
+                0 => {}
+                1 => self.output.note(&format!(
+                    "{name} wrote a line to stdout that is no message; it was skipped"
+                )),
+                count => self.output.note(&format!(
+                    "{name} wrote {count} lines to stdout that are no messages; they were skipped"
+                )),
+            }
         }
-    }
-
-    fn listen(&mut self, log_level: Option<LogLevel>) {
-        let verbose = self.output.verbosity == Verbosity::Verbose;
-        let show = Shown {
-            server: self.name.clone(),
-            output: self.output.clone(),
-            log: log_level.is_some() || verbose,
-            defects: verbose,
-        };
-        if show.log || show.defects {
-            let mut events = self.client.events();
-            let show = show.clone();
-            self.listeners.push(tokio::spawn(async move {
-                while let Some(event) = events.next().await {
-                    show.event(&event);
-                }
-            }));
-        }
-        if verbose {
-            // Both in one go, so that no line is missed or comes twice: nothing reads in between.
-            let mut lines = self.client.stderr().follow();
-            let earlier = self.client.stderr().tail();
-            self.listeners.push(tokio::spawn(async move {
-                for line in earlier {
-                    show.line("stderr", &line);
-                }
-                while let Some(line) = lines.next().await {
-                    show.line("stderr", &line);
-                }
-            }));
-        }
-    }
-}
-
-fn interrupted_start() -> Failure {
-    Failure {
-        message: "cancelled before the server was ready; it was stopped".to_owned(),
-        ..failure::cancelled()
     }
 }
 
@@ -183,45 +195,48 @@ fn is_guarded() -> bool {
     cfg!(target_os = "linux") && std::fs::metadata("/proc/self/exe").is_ok()
 }
 
-/// What of a server's unasked words is shown.
-#[derive(Clone)]
-struct Shown {
-    server: String,
-    output: Output,
-    log: bool,
-    defects: bool,
+/// Shows what servers say unasked, as far as that is wanted.
+fn listen(host: &Host, log_level: Option<LogLevel>, output: &Output) -> Option<JoinHandle<()>> {
+    let verbose = output.verbosity == Verbosity::Verbose;
+    if log_level.is_none() && !verbose {
+        return None;
+    }
+    let mut events = host.events();
+    let output = output.clone();
+    Some(tokio::spawn(async move {
+        while let Some(event) = events.next().await {
+            show(&event, &output);
+        }
+    }))
 }
 
-impl Shown {
-    fn event(&self, event: &Event) {
-        match event {
-            Event::Log(message) if self.log => {
-                let text: Result<String, _> = message.data.decode();
-                let text = text.unwrap_or_else(|_| message.data.to_string());
-                match &message.logger {
-                    Some(logger) => self.line(&message.level, &format!("{logger}: {text}")),
-                    None => self.line(&message.level, &text),
-                }
+fn show(event: &Event, output: &Output) {
+    let verbose = output.verbosity == Verbosity::Verbose;
+    let server = event.server.as_ref().map_or("attache", ServerName::as_str);
+    let (source, text) = match &event.kind {
+        EventKind::Log {
+            level,
+            logger,
+            data,
+        } => {
+            let text: Result<String, _> = data.decode();
+            let text = text.unwrap_or_else(|_| data.to_string());
+            match logger {
+                Some(logger) => (level.as_str(), format!("{logger}: {text}")),
+                None => (level.as_str(), text),
             }
-            Event::Stray { line, reason } if self.defects => {
-                self.line("stdout", &format!("{line} ({reason})"));
-            }
-            Event::Violation(problem) if self.defects => self.line("protocol", problem),
-            Event::Missed(count) => {
-                self.line(
-                    "log",
-                    &format!("{count} messages came too fast and were dropped"),
-                );
-            }
-            _ => {}
         }
-    }
-
-    fn line(&self, source: &str, text: &str) {
-        let mut line = Text::new();
-        line.add(Style::Faint, &format!("{} {source}: ", self.server))
-            .plain(text)
-            .end_line();
-        self.output.aside_text(&line);
-    }
+        EventKind::Stderr { line } if verbose => ("stderr", line.clone()),
+        EventKind::Defect { problem } if verbose => ("protocol", problem.clone()),
+        EventKind::Missed { count } => {
+            let text = format!("{count} messages came too fast and were dropped");
+            ("log", text)
+        }
+        _ => return,
+    };
+    let mut line = Text::new();
+    line.add(Style::Faint, &format!("{server} {source}: "))
+        .plain(&text)
+        .end_line();
+    output.aside_text(&line);
 }

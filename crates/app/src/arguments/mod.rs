@@ -8,12 +8,12 @@ mod schema;
 
 use std::io::Read;
 
+use attache::host::nearest;
 use attache::protocol::{Extra, Json};
 
 pub(crate) use schema::Schema;
 
 use crate::failure::Failure;
-use crate::names;
 use schema::Place;
 
 /// The most that is read from a file or from stdin.
@@ -188,13 +188,11 @@ fn check_known(
     }
     let known = schema.names();
     let failure = Failure::usage(format!("{tool} has no argument \"{name}\""));
-    Err(
-        match names::nearest(name, known.iter().map(String::as_str)) {
-            Some(nearest) => failure.hint(format!("did you mean \"{nearest}\"?")),
-            None if known.is_empty() => failure.hint("it takes no arguments"),
-            None => failure.hint(format!("it takes: {}", schema.signature())),
-        },
-    )
+    Err(match nearest(name, known.iter().map(String::as_str)) {
+        Some(nearest) => failure.hint(format!("did you mean \"{nearest}\"?")),
+        None if known.is_empty() => failure.hint("it takes no arguments"),
+        None => failure.hint(format!("it takes: {}", schema.signature())),
+    })
 }
 
 /// Several values for one key are a list, where the schema allows one.

@@ -128,6 +128,23 @@ impl Schema {
         needed.chain(optional).collect::<Vec<_>>().join(" ")
     }
 
+    /// The values that an argument could be given, as they are typed.
+    pub(crate) fn choices_for(&self, key: &str) -> Vec<String> {
+        let place = self.path(key).place;
+        // A list is given by repeating its key, so its items' values count.
+        let place = place.items().filter(|_| !place.kinds().has(Kinds::STRING));
+        let place = place.unwrap_or_else(|| self.path(key).place);
+        let typed = |value: &Value| match value {
+            Value::String(text) => text.clone(),
+            other => other.to_string(),
+        };
+        match place.choices() {
+            Some(values) => values.into_iter().map(typed).collect(),
+            None if place.kinds() == Kinds::BOOLEAN => vec!["true".to_owned(), "false".to_owned()],
+            None => Vec::new(),
+        }
+    }
+
     pub(super) fn top(&self) -> Place<'_> {
         Place {
             root: &self.root,

@@ -3,14 +3,14 @@
 use std::time::Duration;
 
 use attache::TaskStart;
+use attache::host::Call as HostCall;
+use attache::host::policy::Asker;
 use attache::protocol::{CallToolResult, Content, Json, Payload, Tool};
 
-use super::listing::{self, RawTools};
-use super::save;
+use super::{listing, save};
 use crate::arguments::{self, Schema};
 use crate::failure::{self, Failure, Kind};
 use crate::invocation::{Call, Listing};
-use crate::names;
 use crate::output::{Format, Output, Text, human};
 use crate::session::Session;
 
@@ -18,16 +18,17 @@ use crate::session::Session;
 const CANCEL_PATIENCE: Duration = Duration::from_secs(1);
 
 pub(super) async fn run(call: Call, session: &Session, output: &Output) -> Result<(), Failure> {
-    let (name, schema, way) = match call.listing {
+    let (server, name, schema, way) = match call.listing {
         Listing::First => {
-            let tool = find(&call.tool, session, output).await?;
+            let (server, tool) = listing::find::<Tool>(&call.tool, "tool", session, output).await?;
+            let way = Way::of(&tool, server.as_str(), session);
             let schema = Schema::of_tool(&tool);
-            let way = Way::of(&tool, session);
-            (tool.name, schema, way)
+            (server, tool.name, schema, way)
         }
         Listing::Skip => {
-            let name = names::without_server(&call.tool, &session.name);
-            (name.to_owned(), Schema::parse("{}"), Way::Request)
+            let found = session.run(session.host.resolve::<Tool>(&call.tool));
+            let found = found.await?;
+            (found.server, found.tool, Schema::parse("{}"), Way::Request)
         }
     };
     let assembled = arguments::assemble(call.whole, &call.arguments, &schema, &name)?;
@@ -37,16 +38,21 @@ pub(super) async fn run(call: Call, session: &Session, output: &Output) -> Resul
         ));
     }
     let progress = output.progress(&name, call.progress);
+    // What a person types is its own consent; pins and `deny` hold all the same.
+    let request = session
+        .host
+        .call(format!("{server}/{name}"), assembled.arguments)
+        .origin(Asker::Person);
     let payload = match way {
         Way::Request => {
-            let mut request = session.client.call(&name, assembled.arguments);
-            if let Some(listener) = progress.listener() {
-                request = request.on_progress(listener);
-            }
+            let request = match progress.listener() {
+                Some(listener) => request.on_progress(listener),
+                None => request,
+            };
             progress.during(session.run(request.raw())).await?
         }
         Way::Task => {
-            let work = as_task(&name, assembled.arguments, session);
+            let work = as_task(request, server.as_str(), session);
             progress.during(work).await?
         }
     };
@@ -56,12 +62,12 @@ pub(super) async fn run(call: Call, session: &Session, output: &Output) -> Resul
     if output.format == Format::Json {
         output.document(&String::from_utf8_lossy(payload.as_bytes()))?;
     }
-    let result = result.map_err(|failure| failure.of(&session.name))?;
+    let result = result.map_err(|failure| failure.of(server.as_str()))?;
     if output.format == Format::Human {
         output.text(&show(&result))?;
     }
     if result.is_error {
-        return Err(failed(&name, &result, output.format).of(&session.name));
+        return Err(failed(&name, &result, output.format).of(server.as_str()));
     }
     match &call.out {
         Some(file) => save::first_binary(&result.content, file, output),
@@ -79,13 +85,14 @@ enum Way {
 }
 
 impl Way {
-    fn of(tool: &Tool, session: &Session) -> Self {
+    fn of(tool: &Tool, server: &str, session: &Session) -> Self {
         let execution = tool.execution.as_ref();
         let support = execution.and_then(|execution| execution.task_support.as_deref());
-        match support {
-            Some("required") if session.client.revision().features().experimental_tasks => {
-                Self::Task
-            }
+        if support != Some("required") {
+            return Self::Request;
+        }
+        match session.host.running(server) {
+            Some(client) if client.revision().features().experimental_tasks => Self::Task,
             _ => Self::Request,
         }
     }
@@ -93,12 +100,12 @@ impl Way {
 
 /// Runs a tool as a task to its end. A task does not end with its request, so giving up means
 /// telling the server.
-async fn as_task(name: &str, arguments: Json, session: &Session) -> Result<Payload, Failure> {
-    let started = session.run(session.client.call_as_task(name, arguments, None));
-    let result = match started.await? {
+async fn as_task(call: HostCall, server: &str, session: &Session) -> Result<Payload, Failure> {
+    let result = match session.run(call.as_task()).await? {
         TaskStart::Finished(result) => result,
         TaskStart::Running(task) => {
-            let result = session.run(task.result(session.longest_request)).await;
+            let longest = session.host.config(server)?.timeouts.maximum;
+            let result = session.run_on(server, task.result(longest)).await;
             if let Err(Failure {
                 kind: Kind::TimedOut | Kind::Cancelled,
                 ..
@@ -111,27 +118,8 @@ async fn as_task(name: &str, arguments: Json, session: &Session) -> Result<Paylo
         }
     };
     let json = Json::from_serialize(&result)
-        .map_err(|error| failure::unreadable("tools/call", &error).of(&session.name))?;
+        .map_err(|error| failure::unreadable("tools/call", &error).of(server))?;
     Ok(json.into())
-}
-
-/// Finds the tool in the server's list: by its full name, or without the server's name in front.
-async fn find(given: &str, session: &Session, output: &Output) -> Result<Tool, Failure> {
-    let tools = listing::fetch::<RawTools>(session).await?;
-    tools.note_rejected::<RawTools>(&session.name, output);
-    let short = names::without_server(given, &session.name);
-    for name in [given, short] {
-        if let Some(tool) = tools.items().find(|tool| tool.name == name) {
-            return Ok(tool.clone());
-        }
-    }
-    let failure = Failure::failed(format!("there is no tool \"{short}\"")).of(&session.name);
-    Err(
-        match names::hint(short, tools.items().map(|tool| tool.name.as_str())) {
-            Some(hint) => failure.hint(hint),
-            None => failure.hint("the server lists no tools; --no-list calls without looking"),
-        },
-    )
 }
 
 /// The answer for people: its blocks, or the structured value if no block has anything to say.

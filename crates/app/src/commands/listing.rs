@@ -1,180 +1,245 @@
-//! Whole lists with every entry as its server sent it.
+//! Lists of many servers, and what becomes of a command when not all of them answer.
 //!
-//! The client pages through lists of any type, so these ask for raw entries: what `--json` prints
-//! is what came, and an entry that cannot be read spoils itself only (invariant 9).
+//! Owns the rule that a command is done only if every server it was about has answered, unless the
+//! user accepts less (fault 64). How entries look is each command's affair.
 
-use attache::protocol::{
-    Entries, Json, ListPrompts, ListResources, ListTemplates, ListTools, Method, PageParams, Paged,
-    Prompt, Rejected, Resource, ResourceTemplate, ServerCapabilities, Tool, codes,
-};
-use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
+use std::time::Duration;
 
-use crate::failure::Failure;
-use crate::output::json::{self, ServerOutcome};
-use crate::output::{Output, Text};
+use attache::host::catalog::{Aggregate, Listable, Outcome, ServerAnswer};
+use attache::host::config::ServerName;
+use serde::Serialize;
+
+use crate::failure::{Exit, Failure, Kind};
+use crate::invocation::Completeness;
+use crate::output::{Output, Text, human};
 use crate::session::Session;
 
-/// A list, raw and read.
+/// How long a server is waited for before what is remembered of it is shown, if the user accepts
+/// that, and if not.
+const QUICK: Duration = Duration::from_secs(1);
+const PATIENT: Duration = Duration::from_secs(10);
+
+/// How long a server is waited for before what is remembered of it is shown.
+pub(super) fn patience(completeness: Completeness) -> Duration {
+    match completeness {
+        Completeness::Whole => PATIENT,
+        Completeness::Partial => QUICK,
+    }
+}
+
+/// A list of all servers of a session.
 pub(super) struct Listed<T> {
-    pub(super) entries: Vec<(Json, T)>,
-    pub(super) rejected: Vec<Rejected>,
+    pub(super) entries: Vec<attache::host::catalog::Offered<T>>,
+    pub(super) servers: Vec<Answered>,
 }
 
-/// A list whose entries are kept raw.
-pub(super) trait RawList: Paged<Item = Json, Result: 'static> + 'static {
-    /// What an entry is read as.
-    type Entry: DeserializeOwned;
-    /// What entries are called in notes.
-    const ENTRY: &'static str;
-
-    /// Whether the server has promised such a list.
-    fn is_promised(capabilities: &ServerCapabilities) -> bool;
+/// One server's part in an answer, for `--json`.
+#[derive(Serialize)]
+#[serde(untagged)]
+pub(super) enum Answered {
+    Asked(Box<ServerAnswer>),
+    /// It is written down wrongly and could not be asked.
+    Misconfigured {
+        name: String,
+        outcome: &'static str,
+        cause: String,
+        #[serde(skip)]
+        failure: Box<Failure>,
+    },
 }
 
-macro_rules! raw_lists {
-    ($(
-        $list:ident, $page:ident: $method:ty, $key:literal, $entry:ty, $what:literal,
-        $promised:expr;
-    )*) => {
-        $(
-            pub(super) struct $list;
-
-            #[derive(Serialize, Deserialize)]
-            #[serde(rename_all = "camelCase")]
-            pub(super) struct $page {
-                #[serde(rename = $key)]
-                entries: Vec<Json>,
-                next_cursor: Option<Json>,
-            }
-
-            impl Method for $list {
-                const NAME: &'static str = <$method as Method>::NAME;
-                type Params = PageParams;
-                type Result = $page;
-            }
-
-            impl Paged for $list {
-                type Item = Json;
-
-                fn into_page(page: $page) -> (Entries<Json>, Option<String>) {
-                    // A cursor that is no string is none, as in the typed lists.
-                    let cursor = page.next_cursor.and_then(|cursor| cursor.decode().ok());
-                    (page.entries.into(), cursor)
-                }
-            }
-
-            impl RawList for $list {
-                type Entry = $entry;
-                const ENTRY: &'static str = $what;
-
-                fn is_promised(capabilities: &ServerCapabilities) -> bool {
-                    let promised: fn(&ServerCapabilities) -> bool = $promised;
-                    promised(capabilities)
-                }
-            }
-        )*
-    };
-}
-
-raw_lists! {
-    RawTools, RawToolPage: ListTools, "tools", Tool, "tool", |it| it.tools.is_some();
-    RawResources, RawResourcePage: ListResources, "resources", Resource, "resource", |it| it.resources.is_some();
-    // Many servers have resources and do not know templates; no capability speaks of them.
-    RawTemplates, RawTemplatePage: ListTemplates, "resourceTemplates", ResourceTemplate, "resource template", |_| false;
-    RawPrompts, RawPromptPage: ListPrompts, "prompts", Prompt, "prompt", |it| it.prompts.is_some();
-}
-
-/// Fetches a whole list. A server that has promised no such list and does not know the method has
-/// an empty one.
-pub(super) async fn fetch<L: RawList>(session: &Session) -> Result<Listed<L::Entry>, Failure> {
-    match session.run(session.client.list::<L>()).await {
-        Ok(raw) => Ok(sort::<L>(raw.items)),
-        Err(failure)
-            if failure.code == Some(codes::METHOD_NOT_FOUND)
-                && !L::is_promised(session.client.capabilities()) =>
-        {
-            Ok(sort::<L>(Vec::new()))
-        }
-        Err(failure) => Err(failure),
-    }
-}
-
-fn sort<L: RawList>(raw: Vec<Json>) -> Listed<L::Entry> {
-    let mut listed = Listed {
-        entries: Vec::with_capacity(raw.len()),
-        rejected: Vec::new(),
-    };
-    for raw in raw {
-        match raw.decode() {
-            Ok(entry) => listed.entries.push((raw, entry)),
-            Err(error) => listed.rejected.push(Rejected {
-                reason: error.to_string(),
-                raw,
-            }),
-        }
-    }
-    listed
-}
-
-impl<T> Listed<T> {
-    pub(super) fn items(&self) -> impl Iterator<Item = &T> + Clone {
-        self.entries.iter().map(|(_, item)| item)
-    }
-
-    /// The entries as they came, each with the server's name.
-    pub(super) fn documents(&self, server: &str) -> Vec<Json> {
-        let raw = self.entries.iter().map(|(raw, _)| raw);
-        raw.map(|raw| json::with_server(raw, server)).collect()
-    }
-
-    /// Mentions what could not be read.
-    pub(super) fn note_rejected<L: RawList<Entry = T>>(&self, server: &str, output: &Output) {
-        for rejected in &self.rejected {
+/// Asks all servers of the session for a list. If there is only one and it does not answer, that
+/// is the failure of the command.
+pub(super) async fn fetch<T: Listable>(
+    completeness: Completeness,
+    session: &Session,
+    output: &Output,
+) -> Result<Listed<T>, Failure> {
+    let list = session.host.list::<T>();
+    let list = list.remembered_after(patience(completeness));
+    let list: Aggregate<T> = session.run(list).await?;
+    for answer in &list.servers {
+        for rejected in &answer.rejected {
             output.note(&format!(
-                "{server} lists a {} that cannot be read ({}): {}",
-                L::ENTRY,
+                "{} lists a {} that cannot be read ({}): {}",
+                answer.name,
+                T::KIND.entry(),
                 rejected.reason,
                 attache::protocol::shortened(rejected.raw.as_str())
             ));
         }
     }
+    let only_one = session.only_server().is_some();
+    let mut servers = Vec::new();
+    for answer in list.servers {
+        if only_one
+            && list.entries.is_empty()
+            && let Some(error) = answer.error
+        {
+            return Err(error.into());
+        }
+        servers.push(Answered::Asked(Box::new(answer)));
+    }
+    servers.extend(misconfigured(session));
+    Ok(Listed {
+        entries: list.entries,
+        servers,
+    })
 }
 
-/// The outcome of a server that answered.
-pub(super) fn answered<'a>(
-    server: &'a str,
-    rejected: impl IntoIterator<Item = &'a Rejected>,
-) -> ServerOutcome<'a> {
-    ServerOutcome {
-        name: server,
-        outcome: "ok",
-        rejected: rejected.into_iter().map(Into::into).collect(),
+fn misconfigured(session: &Session) -> impl Iterator<Item = Answered> + '_ {
+    session
+        .misconfigured
+        .iter()
+        .map(|(name, failure)| Answered::Misconfigured {
+            name: name.clone(),
+            outcome: "misconfigured",
+            cause: failure.message.clone(),
+            failure: Box::new(failure.clone()),
+        })
+}
+
+impl<T> Listed<T> {
+    /// How an entry is named to people: by its own name if there is one server only.
+    pub(super) fn name<'a>(
+        &self,
+        entry: &'a attache::host::catalog::Offered<T>,
+        own: &'a str,
+    ) -> &'a str {
+        match self.servers.len() {
+            1 => own,
+            _ => &entry.qualified,
+        }
+    }
+
+    /// The text for a list without entries.
+    pub(super) fn none(&self, what: &str) -> Text {
+        match self.servers.as_slice() {
+            [only] => Text::line(&format!("{} has no {what}", only.name())),
+            _ => Text::line(&format!("no server has any {what}")),
+        }
     }
 }
 
-/// The text for a list without entries.
-pub(super) fn none(server: &str, what: &str) -> Text {
-    Text::line(&format!("{server} has no {what}"))
+impl Answered {
+    pub(super) fn name(&self) -> &str {
+        match self {
+            Self::Asked(answer) => answer.name.as_str(),
+            Self::Misconfigured { name, .. } => name,
+        }
+    }
+
+    /// Why it has not answered, if it has not.
+    fn silence(&self) -> Option<String> {
+        match self {
+            Self::Asked(answer) => silence(&answer.outcome),
+            Self::Misconfigured { cause, .. } => Some(cause.clone()),
+        }
+    }
+
+    /// Joins two parts of one server in one command.
+    pub(super) fn and(&mut self, other: Self) {
+        if let (Self::Asked(one), Self::Asked(other)) = (self, other) {
+            let mut rejected = std::mem::take(&mut one.rejected);
+            if silence(&one.outcome).is_none() {
+                let mut other = other.clone();
+                rejected.append(&mut other.rejected);
+                *one = other;
+            }
+            one.rejected = rejected;
+        }
+    }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn fault_54_a_bad_entry_spoils_itself_only() {
-        let page: RawToolPage =
-            serde_json::from_str(r#"{"tools":[{"name":"a","x":1e400},{"n":1}],"nextCursor":7}"#)
-                .unwrap();
-        let (entries, cursor) = RawTools::into_page(page);
-        assert_eq!(cursor, None);
-        let listed = sort::<RawTools>(entries.items);
-        assert_eq!(
-            listed.documents("s")[0].as_str(),
-            r#"{"name":"a","x":1e400,"server":"s"}"#
-        );
-        assert_eq!(listed.rejected[0].raw.as_str(), r#"{"n":1}"#);
-        assert!(serde_json::from_str::<RawToolPage>("{}").is_err());
+/// Why a server has not answered, in words. One that is switched off is not expected to.
+fn silence(outcome: &Outcome) -> Option<String> {
+    match outcome {
+        Outcome::Ok | Outcome::Disabled => None,
+        Outcome::Starting => Some("it is still starting".to_owned()),
+        Outcome::Parked(failure) => Some(failure.cause.clone()),
+        Outcome::Unreachable(failure) => Some(failure.cause.clone()),
+        Outcome::Remembered { saved_ms, because } => {
+            let age = human::age(*saved_ms);
+            Some(format!("remembered from {age} ago: {because}"))
+        }
     }
+}
+
+/// Says which servers have not answered, and whether the command is done all the same.
+pub(super) fn conclude(
+    servers: &[Answered],
+    completeness: Completeness,
+    output: &Output,
+) -> Result<(), Failure> {
+    let mut silent = Vec::new();
+    for server in servers {
+        if let Some(why) = server.silence() {
+            output.note(&format!("{}: {why}", server.name()));
+            silent.push(server.name());
+        }
+    }
+    all_answered(&silent, servers.len(), completeness)
+}
+
+/// The failure of a command that not all servers have answered.
+pub(super) fn all_answered(
+    silent: &[&str],
+    servers: usize,
+    completeness: Completeness,
+) -> Result<(), Failure> {
+    if silent.is_empty() || completeness == Completeness::Partial {
+        return Ok(());
+    }
+    let answered = servers - silent.len();
+    let message = format!(
+        "{answered} of {servers} servers answered; not {}",
+        silent.join(", ")
+    );
+    Err(Failure::new(Kind::Connect, Exit::Unreachable, message)
+        .hint("`attache doctor` says why; --partial accepts it"))
+}
+
+/// What is offered under a name by one server: for commands that need its description first.
+pub(super) async fn find<T: Listable>(
+    given: &str,
+    what: &str,
+    session: &Session,
+    output: &Output,
+) -> Result<(ServerName, T), Failure> {
+    let name = session.run(session.host.resolve::<T>(given)).await?;
+    let server = name.server.clone();
+    let list = session.host.list::<T>().server(server.as_str());
+    let list = session.run(list).await?;
+    for answer in list.servers {
+        for rejected in &answer.rejected {
+            output.note(&format!(
+                "{server} lists a {what} that cannot be read ({}): {}",
+                rejected.reason,
+                attache::protocol::shortened(rejected.raw.as_str())
+            ));
+        }
+        if list.entries.is_empty()
+            && let Some(error) = answer.error
+        {
+            return Err(error.into());
+        }
+    }
+    let names: Vec<String> = list
+        .entries
+        .iter()
+        .map(|entry| entry.entry.own_name().to_owned())
+        .collect();
+    for entry in list.entries {
+        if entry.entry.own_name() == name.tool || entry.entry.own_name() == given {
+            return Ok((server, entry.entry));
+        }
+    }
+    let failure =
+        Failure::failed(format!("there is no {what} \"{}\"", name.tool)).of(server.as_str());
+    Err(
+        match crate::names::hint(&name.tool, names.iter().map(String::as_str)) {
+            Some(hint) => failure.hint(hint),
+            None => failure.hint(format!("the server lists no {what}s")),
+        },
+    )
 }

@@ -1,26 +1,35 @@
-//! `attache ls`: what is there, and in what state.
+//! `attache ls`: which servers there are, and in what state.
 
-use attache::protocol::Implementation;
+use std::collections::HashMap;
+
+use attache::Client;
+use attache::host::catalog::{Listable, Outcome};
+use attache::host::config::ServerName;
+use attache::host::snapshot::{ServerSnapshot, ServerState};
+use attache::host::{Error, Host};
+use attache::protocol::{Implementation, Prompt, Resource, ResourceTemplate};
 use serde::Serialize;
+use tokio::task::JoinSet;
 
-use super::listing::{self, RawList, RawPrompts, RawResources, RawTemplates, RawTools};
-use crate::failure::{Failure, Kind};
+use super::listing;
+use crate::failure::Failure;
+use crate::invocation::Completeness;
 use crate::output::json::{self, ErrorBody};
 use crate::output::{Format, Output, Style, Text, human};
 use crate::session::Session;
 
 #[derive(Serialize)]
 struct Document<'a> {
-    servers: [ServerState<'a>; 1],
+    servers: Vec<ServerDocument<'a>>,
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct ServerState<'a> {
+struct ServerDocument<'a> {
     name: &'a str,
     state: &'static str,
-    era: Option<String>,
-    revision: Option<String>,
+    era: Option<&'a str>,
+    revision: Option<&'static str>,
     server_info: Option<&'a Implementation>,
     counts: Option<Counts>,
     last_error: Option<ErrorBody<'a>>,
@@ -29,92 +38,230 @@ struct ServerState<'a> {
 /// How many of each a server has; `None` for what it does not offer or would not list.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Counts {
+struct Counts {
     tools: Option<usize>,
     resources: Option<usize>,
     resource_templates: Option<usize>,
     prompts: Option<usize>,
 }
 
-pub(super) async fn run(session: &Session, output: &Output) -> Result<(), Failure> {
-    let offered = session.client.capabilities();
-    let (tools, resources, templates, prompts) = tokio::join!(
-        count::<RawTools>(session, offered.tools.is_some()),
-        count::<RawResources>(session, offered.resources.is_some()),
-        count::<RawTemplates>(session, offered.resources.is_some()),
-        count::<RawPrompts>(session, offered.prompts.is_some()),
-    );
-    let mut trouble = None;
-    let mut keep = |count: Result<Option<usize>, Failure>| {
-        count.unwrap_or_else(|failure| {
-            trouble.get_or_insert(failure);
-            None
-        })
-    };
-    let counts = Counts {
-        tools: keep(tools),
-        resources: keep(resources),
-        resource_templates: keep(templates),
-        prompts: keep(prompts),
-    };
-    if let Some(failure) = trouble.take_if(|failure| failure.kind == Kind::Cancelled) {
-        return Err(failure);
-    }
-    match output.format {
-        Format::Json => output.document(&json::write(&Document {
-            servers: [ServerState {
-                name: &session.name,
-                state: "ready",
-                era: Some(session.client.revision().era().to_string()),
-                revision: Some(session.client.revision().to_string()),
-                server_info: session.client.server(),
-                counts: Some(counts),
-                last_error: trouble.as_ref().map(Into::into),
-            }],
-        })),
-        Format::Human => {
-            let mut text = human::server_line(&session.name, &session.client);
-            text.plain("  ").plain(&counts.sentence()).end_line();
-            if let Some(failure) = trouble {
-                text.add(Style::Bad, "  last error: ")
-                    .plain(&failure.message)
-                    .end_line();
-            }
-            output.text(&text)
-        }
-    }
+/// What there is to say about one server.
+struct Seen {
+    name: String,
+    state: State,
+    counts: Option<Counts>,
+    trouble: Option<Failure>,
 }
 
-/// Shows a server that could not be reached.
-pub(super) fn unreachable(name: &str, failure: &Failure, output: &Output) -> Result<(), Failure> {
+enum State {
+    Known(Box<ServerSnapshot>, Option<Client>),
+    Misconfigured,
+}
+
+pub(super) async fn run(
+    completeness: Completeness,
+    session: &Session,
+    output: &Output,
+) -> Result<(), Failure> {
+    let servers = look(completeness, session).await?;
     match output.format {
-        Format::Json => output.document(&json::write(&Document {
-            servers: [ServerState {
-                name,
-                state: "unreachable",
-                era: None,
-                revision: None,
-                server_info: None,
-                counts: None,
-                last_error: Some(failure.into()),
-            }],
-        })),
+        Format::Json => {
+            let servers = servers.iter().map(Seen::document).collect();
+            output.document(&json::write(&Document { servers }))?;
+        }
         Format::Human => {
             let mut text = Text::new();
-            text.add(Style::Name, name)
-                .add(Style::Bad, "  unreachable")
-                .end_line();
-            output.text(&text)
+            for server in &servers {
+                text.append(server.text());
+            }
+            output.text(&text)?;
+        }
+    }
+    let silent = |server: &&Seen| !server.has_answered();
+    if let (Some(_), Some(only)) = (session.only_server(), servers.iter().find(silent)) {
+        let failure = only.trouble.clone();
+        let unknown = || Failure::unexpected("it has not answered").of(&only.name);
+        return Err(failure.unwrap_or_else(unknown));
+    }
+    let names: Vec<&str> = servers
+        .iter()
+        .filter(silent)
+        .map(|server| server.name.as_str())
+        .collect();
+    listing::all_answered(&names, servers.len(), completeness)
+}
+
+/// Starts all servers at once and looks at each; none waits for another.
+async fn look(completeness: Completeness, session: &Session) -> Result<Vec<Seen>, Failure> {
+    let tools = session.host.list_tools();
+    let tools = tools.remembered_after(listing::patience(completeness));
+    let tools = session.run(tools).await?;
+    let mut counting = JoinSet::new();
+    for answer in &tools.servers {
+        let entries = tools.entries.iter();
+        let count = entries.filter(|entry| entry.server == answer.name).count();
+        let tools = matches!(answer.outcome, Outcome::Ok).then_some(count);
+        let (host, name) = (session.host.clone(), answer.name.clone());
+        counting.spawn(async move {
+            let counts = count_others(&host, &name, tools).await;
+            (name, counts)
+        });
+    }
+    let counted = session.run(async { Ok(counting.join_all().await) }).await?;
+    let mut counted: HashMap<ServerName, _> = counted.into_iter().collect();
+    let mut servers = Vec::new();
+    for (answer, state) in tools
+        .servers
+        .into_iter()
+        .zip(session.host.snapshot().servers)
+    {
+        let mut trouble = answer.error.map(Failure::from);
+        let counts = match counted.remove(&state.name) {
+            Some(Ok(counts)) => counts,
+            Some(Err(error)) => {
+                trouble.get_or_insert(error.into());
+                None
+            }
+            None => None,
+        };
+        let client = session.host.running(state.name.as_str());
+        servers.push(Seen {
+            name: state.name.to_string(),
+            state: State::Known(Box::new(state), client),
+            counts,
+            trouble,
+        });
+    }
+    for (name, failure) in &session.misconfigured {
+        servers.push(Seen {
+            name: name.clone(),
+            state: State::Misconfigured,
+            counts: None,
+            trouble: Some(failure.clone()),
+        });
+    }
+    Ok(servers)
+}
+
+/// Counts what else a running server has promised; nothing is asked of one that is not there.
+async fn count_others(
+    host: &Host,
+    name: &ServerName,
+    tools: Option<usize>,
+) -> Result<Option<Counts>, Error> {
+    let Some(client) = host.running(name.as_str()) else {
+        return Ok(None);
+    };
+    let offered = client.capabilities();
+    let resources = Promise::of(&offered.resources);
+    let (resources, templates, prompts) = tokio::join!(
+        count::<Resource>(host, name, resources),
+        count::<ResourceTemplate>(host, name, resources),
+        count::<Prompt>(host, name, Promise::of(&offered.prompts)),
+    );
+    Ok(Some(Counts {
+        tools: tools.filter(|_| offered.tools.is_some()),
+        resources: resources?,
+        resource_templates: templates?,
+        prompts: prompts?,
+    }))
+}
+
+/// Whether a server has promised a list.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Promise {
+    Given,
+    NotGiven,
+}
+
+impl Promise {
+    fn of<T>(capability: &Option<T>) -> Self {
+        match capability {
+            Some(_) => Self::Given,
+            None => Self::NotGiven,
         }
     }
 }
 
-async fn count<L: RawList>(session: &Session, offered: bool) -> Result<Option<usize>, Failure> {
-    if !offered {
+async fn count<T: Listable>(
+    host: &Host,
+    name: &ServerName,
+    promise: Promise,
+) -> Result<Option<usize>, Error> {
+    if promise == Promise::NotGiven {
         return Ok(None);
     }
-    let listed = listing::fetch::<L>(session).await?;
-    Ok(Some(listed.entries.len()))
+    let list = host.list::<T>().server(name.as_str()).await?;
+    match list.servers.into_iter().find_map(|answer| answer.error) {
+        Some(error) => Err(error),
+        None => Ok(Some(list.entries.len())),
+    }
+}
+
+impl Seen {
+    fn has_answered(&self) -> bool {
+        match &self.state {
+            State::Known(server, _) if server.state == ServerState::Disabled => true,
+            State::Known(server, _) => server.state == ServerState::Ready && self.counts.is_some(),
+            State::Misconfigured => false,
+        }
+    }
+
+    fn state(&self) -> &'static str {
+        match &self.state {
+            State::Known(server, _) => server.state.as_str(),
+            State::Misconfigured => "misconfigured",
+        }
+    }
+
+    fn document(&self) -> ServerDocument<'_> {
+        let (era, revision, server_info) = match &self.state {
+            State::Known(server, client) => (
+                server.era.as_deref(),
+                server.revision,
+                client.as_ref().and_then(Client::server),
+            ),
+            State::Misconfigured => (None, None, None),
+        };
+        ServerDocument {
+            name: &self.name,
+            state: match &self.state {
+                State::Known(server, _) if server.state == ServerState::BackingOff => "backing_off",
+                _ => self.state(),
+            },
+            era,
+            revision,
+            server_info,
+            counts: self.counts,
+            last_error: self.trouble.as_ref().map(Into::into),
+        }
+    }
+
+    fn text(&self) -> Text {
+        let mut text = match &self.state {
+            State::Known(_, Some(client)) => human::server_line(&self.name, client),
+            _ => {
+                let mut text = Text::new();
+                let style = match self.has_answered() {
+                    true => Style::Faint,
+                    false => Style::Bad,
+                };
+                text.add(Style::Name, &self.name)
+                    .add(style, &format!("  {}", self.state()))
+                    .end_line();
+                text
+            }
+        };
+        if let Some(counts) = self.counts {
+            text.plain("  ").plain(&counts.sentence()).end_line();
+        }
+        if let Some(failure) = &self.trouble {
+            text.add(Style::Bad, "  last error: ")
+                .plain(&failure.message)
+                .end_line();
+        }
+        text
+    }
 }
 
 impl Counts {

@@ -4,8 +4,15 @@
 //! processes and terminals.
 
 mod call;
+mod complete;
+mod completions;
+mod config;
+mod config_exchange;
+mod doctor;
 mod listing;
+mod logs;
 mod ls;
+mod man;
 mod overview;
 mod prompt;
 mod prompts;
@@ -14,52 +21,126 @@ mod resources;
 mod save;
 mod serve;
 mod tools;
+mod trust;
 mod watch;
 
+use crate::configuration::Configuration;
 use crate::failure::{Exit, Failure};
-use crate::invocation::{Action, Invocation};
+use crate::invocation::{Action, Completeness, Invocation};
 use crate::output::Output;
+use crate::overrides::Overrides;
+use crate::roster::Roster;
 use crate::session::Session;
+use crate::target::Target;
 
-/// Runs what was asked for, says how it went, and closes the connection, in this order: nobody
+/// Runs what was asked for, says how it went, and closes the connections, in this order: nobody
 /// waits for a server to leave before they learn what happened.
 pub(crate) async fn run(invocation: Invocation, output: &Output) -> Exit {
     let Invocation {
+        config,
+        completeness,
         target,
-        connection,
+        overrides,
         action,
         ..
     } = invocation;
-    if let Action::Serve(asked) = action {
-        return output.conclude(serve::run(asked, output).await);
-    }
-    match Session::open(&target, connection, output).await {
+    let configuration = match Configuration::new(config) {
+        Ok(configuration) => configuration,
+        Err(failure) => return output.conclude(Err(failure)),
+    };
+    let action = match without_servers(action, &target, &configuration, &overrides, output).await {
+        Ok(Remaining::Done) => return Exit::Done,
+        Ok(Remaining::ForServers(action)) => action,
+        Err(failure) => return output.conclude(Err(failure)),
+    };
+    match open(&action, &target, &configuration, &overrides, output).await {
         Ok(session) => {
-            let exit = output.conclude(perform(action, &session, output).await);
+            let done = perform(action, completeness, &session, output).await;
+            let exit = output.conclude(done);
             session.close().await;
             exit
         }
-        Err(failure) => output.conclude(match action {
-            Action::Ls | Action::Overview => {
-                ls::unreachable(&target.name(), &failure, output).and(Err(failure))
-            }
-            _ => Err(failure),
-        }),
+        Err(failure) => output.conclude(Err(failure)),
     }
 }
 
-async fn perform(action: Action, session: &Session, output: &Output) -> Result<(), Failure> {
+/// What is left to do of an action.
+enum Remaining {
+    Done,
+    ForServers(Action),
+}
+
+/// Does what needs no session.
+async fn without_servers(
+    action: Action,
+    target: &Target,
+    configuration: &Configuration,
+    overrides: &Overrides,
+    output: &Output,
+) -> Result<Remaining, Failure> {
     match action {
-        Action::Overview => overview::run(session, output).await,
-        Action::Ls => ls::run(session, output).await,
-        Action::Tools => tools::run(session, output).await,
-        Action::Resources => resources::run(session, output).await,
-        Action::Prompts => prompts::run(session, output).await,
+        Action::Logs { follow, lines } => {
+            logs::run(target, configuration, follow, lines, output).await
+        }
+        Action::Doctor => doctor::run(target, configuration, overrides, output).await,
+        Action::Trust(approval) => trust::run(target, configuration, approval, output).await,
+        Action::ConfigPath => config::path(configuration, output),
+        Action::ConfigCheck => config::check(configuration, output),
+        Action::ConfigDiscover => config_exchange::discover(configuration, output),
+        Action::ConfigImport(import) => config_exchange::import(&import, configuration, output),
+        Action::ConfigExport(form) => config_exchange::export(form, configuration, output),
+        Action::Completions(shell) => completions::run(shell, output),
+        Action::Complete(words) => complete::run(&words, configuration, output),
+        Action::Man => man::run(output),
+        Action::Serve(asked) => serve::run(asked, output).await,
+        // `main` has taken this way already.
+        Action::ServeBuiltIn => Ok(()),
+        action => return Ok(Remaining::ForServers(action)),
+    }
+    .map(|()| Remaining::Done)
+}
+
+/// Makes ready the servers that an action is about.
+async fn open(
+    action: &Action,
+    target: &Target,
+    configuration: &Configuration,
+    overrides: &Overrides,
+    output: &Output,
+) -> Result<Session, Failure> {
+    let roster = Roster::of(target, configuration, overrides)?;
+    let roster = match action {
+        Action::Call(call) => roster.narrowed_by(&call.tool)?,
+        Action::Prompt { name, .. } => roster.narrowed_by(name)?,
+        _ => roster,
+    };
+    let session = Session::open(roster, overrides.log_level, output)?;
+    if let Some(level) = overrides.log_level
+        && let Err(failure) = session.set_log_level(level).await
+    {
+        session.close().await;
+        return Err(failure);
+    }
+    Ok(session)
+}
+
+async fn perform(
+    action: Action,
+    completeness: Completeness,
+    session: &Session,
+    output: &Output,
+) -> Result<(), Failure> {
+    match action {
+        Action::Overview => overview::run(completeness, session, output).await,
+        Action::Ls => ls::run(completeness, session, output).await,
+        Action::Tools => tools::run(completeness, session, output).await,
+        Action::Resources => resources::run(completeness, session, output).await,
+        Action::Prompts => prompts::run(completeness, session, output).await,
         Action::Call(call) => call::run(call, session, output).await,
         Action::Read { uri, out } => read::run(&uri, out.as_deref(), session, output).await,
         Action::Prompt { name, arguments } => prompt::run(&name, arguments, session, output).await,
         Action::Watch { filter, reread } => watch::run(filter, reread, session, output).await,
-        // These ways were taken already.
-        Action::Serve(_) | Action::ServeBuiltIn => Ok(()),
+        // Done without a session.
+        _ => Ok(()),
     }
 }

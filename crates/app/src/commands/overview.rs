@@ -1,22 +1,34 @@
-//! `attache` without a command: the server and, unless a program reads it, its tools.
+//! `attache` without a command: the servers and, unless a program reads it, the tools of the only
+//! one.
 
-use super::listing::{self, RawTools};
-use super::{ls, tools};
-use crate::builtin_server;
+use attache::protocol::Tool;
+
+use super::{listing, ls, tools};
 use crate::failure::Failure;
+use crate::invocation::Completeness;
 use crate::output::{Format, Output, Text};
+use crate::roster;
 use crate::session::Session;
 
-pub(super) async fn run(session: &Session, output: &Output) -> Result<(), Failure> {
-    ls::run(session, output).await?;
-    let offers_tools = session.client.capabilities().tools.is_some();
+pub(super) async fn run(
+    completeness: Completeness,
+    session: &Session,
+    output: &Output,
+) -> Result<(), Failure> {
+    ls::run(completeness, session, output).await?;
+    let Some(server) = session.only_server() else {
+        return Ok(());
+    };
+    let running = session.host.running(server.as_str());
+    let offers_tools = running.is_some_and(|client| client.capabilities().tools.is_some());
     if output.format == Format::Json || !offers_tools {
         return Ok(());
     }
-    let listed = listing::fetch::<RawTools>(session).await?;
+    let listed = listing::fetch::<Tool>(completeness, session, output).await?;
     let mut text = Text::line("");
-    text.append(tools::show(&session.name, &listed));
-    if session.name == builtin_server::NAME {
+    text.append(tools::show(&listed));
+    let config = session.host.config(server.as_str());
+    if config.is_ok_and(|config| roster::is_built_in(&config)) {
         text.end_line()
             .faint("Try: attache call echo message=hi    attache --help")
             .end_line();

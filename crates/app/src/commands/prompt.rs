@@ -1,12 +1,12 @@
 //! `attache prompt`.
 
-use attache::protocol::{GetPromptResult, Prompt};
+use attache::host::nearest;
+use attache::protocol::{GetPromptResult, Json, Prompt};
 
-use super::listing::{self, RawPrompts};
+use super::listing;
 use super::prompts::signature;
 use crate::arguments::Given;
-use crate::failure::{self, Failure};
-use crate::names;
+use crate::failure::Failure;
 use crate::output::{Format, Output, Style, Text, human};
 use crate::session::Session;
 
@@ -16,48 +16,29 @@ pub(super) async fn run(
     session: &Session,
     output: &Output,
 ) -> Result<(), Failure> {
-    let prompt = find(given, session, output).await?;
+    let (server, prompt) = listing::find::<Prompt>(given, "prompt", session, output).await?;
     let arguments = arguments
         .iter()
         .map(|argument| Ok((argument.key.clone(), argument.text()?.to_owned())))
         .collect::<Result<Vec<_>, Failure>>()?;
     check(&prompt, &arguments)?;
-    let request = session.client.prompt(&prompt.name, arguments);
-    let payload = session.run(request.raw()).await?;
-    let result: Result<GetPromptResult, _> = payload.decode();
-    if output.format == Format::Json {
-        output.document(&String::from_utf8_lossy(payload.as_bytes()))?;
-    }
-    let result =
-        result.map_err(|error| failure::unreadable("prompts/get", &error).of(&session.name))?;
+    let request = session
+        .host
+        .prompt(format!("{server}/{}", prompt.name), arguments);
+    let result: GetPromptResult = session.run(request).await?;
     for rejected in &result.messages.rejected {
         output.note(&format!(
-            "{} sent a message that cannot be read: {}",
-            session.name, rejected.reason
+            "{server} sent a message that cannot be read: {}",
+            rejected.reason
         ));
     }
     match output.format {
         Format::Human => output.text(&show(&result)),
-        Format::Json => Ok(()),
-    }
-}
-
-async fn find(given: &str, session: &Session, output: &Output) -> Result<Prompt, Failure> {
-    let prompts = listing::fetch::<RawPrompts>(session).await?;
-    prompts.note_rejected::<RawPrompts>(&session.name, output);
-    let short = names::without_server(given, &session.name);
-    for name in [given, short] {
-        if let Some(prompt) = prompts.items().find(|prompt| prompt.name == name) {
-            return Ok(prompt.clone());
+        Format::Json => {
+            let document = Json::from_serialize(&result).unwrap_or_default();
+            output.document(document.as_str())
         }
     }
-    let failure = Failure::failed(format!("there is no prompt \"{short}\"")).of(&session.name);
-    Err(
-        match names::hint(short, prompts.items().map(|prompt| prompt.name.as_str())) {
-            Some(hint) => failure.hint(hint),
-            None => failure,
-        },
-    )
 }
 
 /// Finds what is missing or unknown before anything is sent.
@@ -71,7 +52,7 @@ fn check(prompt: &Prompt, arguments: &[(String, String)]) -> Result<(), Failure>
         if !known().any(|argument| argument.name == *name) {
             let failure = Failure::usage(format!("{} has no argument \"{name}\"", prompt.name));
             let names = known().map(|argument| argument.name.as_str());
-            return Err(match names::nearest(name, names) {
+            return Err(match nearest(name, names) {
                 Some(nearest) => failure.hint(format!("did you mean \"{nearest}\"?")),
                 None => failure.hint(takes),
             });

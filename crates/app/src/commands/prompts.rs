@@ -3,9 +3,10 @@
 use attache::protocol::{Json, Prompt};
 use serde::Serialize;
 
-use super::listing::{self, RawPrompts};
+use super::listing::{self, Answered};
 use crate::failure::Failure;
-use crate::output::json::{self, ServerOutcome};
+use crate::invocation::Completeness;
+use crate::output::json;
 use crate::output::text::width;
 use crate::output::{Format, Output, Text, human};
 use crate::session::Session;
@@ -16,36 +17,35 @@ const WIDEST_NAME: usize = 32;
 #[derive(Serialize)]
 struct Document<'a> {
     prompts: Vec<Json>,
-    servers: [ServerOutcome<'a>; 1],
+    servers: &'a [Answered],
 }
 
-pub(super) async fn run(session: &Session, output: &Output) -> Result<(), Failure> {
-    let prompts = listing::fetch::<RawPrompts>(session).await?;
-    prompts.note_rejected::<RawPrompts>(&session.name, output);
+pub(super) async fn run(
+    completeness: Completeness,
+    session: &Session,
+    output: &Output,
+) -> Result<(), Failure> {
+    let prompts = listing::fetch::<Prompt>(completeness, session, output).await?;
     if output.format == Format::Json {
-        return output.document(&json::write(&Document {
-            prompts: prompts.documents(&session.name),
-            servers: [listing::answered(&session.name, &prompts.rejected)],
-        }));
+        output.document(&json::write(&Document {
+            prompts: json::offered(&prompts.entries),
+            servers: &prompts.servers,
+        }))?;
+    } else if prompts.entries.is_empty() {
+        output.text(&prompts.none("prompts"))?;
+    } else {
+        let name = |offered| prompts.name(offered, &offered.entry.name);
+        let width = width(prompts.entries.iter().map(name), WIDEST_NAME);
+        let mut text = Text::new();
+        for offered in &prompts.entries {
+            let prompt = &offered.entry;
+            let description = prompt.description.as_deref().or(prompt.title.as_deref());
+            let below = [signature(prompt)];
+            text.append(human::entry(name(offered), width, description, &below));
+        }
+        output.text(&text)?;
     }
-    if prompts.entries.is_empty() {
-        return output.text(&listing::none(&session.name, "prompts"));
-    }
-    let width = width(
-        prompts.items().map(|prompt| prompt.name.as_str()),
-        WIDEST_NAME,
-    );
-    let mut text = Text::new();
-    for prompt in prompts.items() {
-        let description = prompt.description.as_deref().or(prompt.title.as_deref());
-        text.append(human::entry(
-            &prompt.name,
-            width,
-            description,
-            &[signature(prompt)],
-        ));
-    }
-    output.text(&text)
+    listing::conclude(&prompts.servers, completeness, output)
 }
 
 /// What a prompt takes, as it is typed.

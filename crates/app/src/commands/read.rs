@@ -2,10 +2,11 @@
 
 use std::path::Path;
 
-use attache::protocol::ReadResourceResult;
+use attache::host::ReadAnswer;
+use attache::protocol::{Json, ReadResourceResult};
 
 use super::save;
-use crate::failure::{self, Failure};
+use crate::failure::Failure;
 use crate::output::{Format, Output, ProgressDisplay, Text, human};
 use crate::session::Session;
 
@@ -16,24 +17,19 @@ pub(super) async fn run(
     output: &Output,
 ) -> Result<(), Failure> {
     let progress = output.progress(uri, ProgressDisplay::Bar);
-    let mut request = session.client.read(uri);
-    if let Some(listener) = progress.listener() {
-        request = request.on_progress(listener);
-    }
-    let payload = progress.during(session.run(request.raw())).await?;
+    let answer = progress.during(session.run(session.host.read(uri))).await?;
     drop(progress);
-    let result: Result<ReadResourceResult, _> = payload.decode();
+    let result = &answer.contents;
     if output.format == Format::Json {
-        output.document(&String::from_utf8_lossy(payload.as_bytes()))?;
+        let document = Json::from_serialize(&**result).unwrap_or_default();
+        output.document(document.as_str())?;
     }
-    let result =
-        result.map_err(|error| failure::unreadable("resources/read", &error).of(&session.name))?;
-    note_rejected(&result, session, output);
+    note_rejected(&answer, output);
     if let Some(file) = out {
         return save::resource(&result.contents, file, output);
     }
     if output.format == Format::Human {
-        output.text(&show(&result))?;
+        output.text(&show(result))?;
     }
     Ok(())
 }
@@ -47,11 +43,11 @@ pub(super) fn show(result: &ReadResourceResult) -> Text {
     text
 }
 
-fn note_rejected(result: &ReadResourceResult, session: &Session, output: &Output) {
-    for rejected in &result.contents.rejected {
+fn note_rejected(answer: &ReadAnswer, output: &Output) {
+    for rejected in &answer.contents.contents.rejected {
         output.note(&format!(
             "{} sent contents that cannot be read: {}",
-            session.name, rejected.reason
+            answer.server, rejected.reason
         ));
     }
 }

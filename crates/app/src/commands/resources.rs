@@ -1,11 +1,12 @@
 //! `attache resources`.
 
-use attache::protocol::Json;
+use attache::protocol::{Json, Resource, ResourceTemplate};
 use serde::Serialize;
 
-use super::listing::{self, RawResources, RawTemplates};
+use super::listing::{self, Answered};
 use crate::failure::Failure;
-use crate::output::json::{self, ServerOutcome};
+use crate::invocation::Completeness;
+use crate::output::json;
 use crate::output::text::width;
 use crate::output::{Format, Output, Text, human};
 use crate::session::Session;
@@ -18,53 +19,64 @@ const WIDEST_URI: usize = 48;
 struct Document<'a> {
     resources: Vec<Json>,
     resource_templates: Vec<Json>,
-    servers: [ServerOutcome<'a>; 1],
+    servers: &'a [Answered],
 }
 
-pub(super) async fn run(session: &Session, output: &Output) -> Result<(), Failure> {
-    let resources = listing::fetch::<RawResources>(session).await?;
-    let templates = listing::fetch::<RawTemplates>(session).await?;
-    resources.note_rejected::<RawResources>(&session.name, output);
-    templates.note_rejected::<RawTemplates>(&session.name, output);
-    if output.format == Format::Json {
-        let rejected = resources.rejected.iter().chain(&templates.rejected);
-        return output.document(&json::write(&Document {
-            resources: resources.documents(&session.name),
-            resource_templates: templates.documents(&session.name),
-            servers: [listing::answered(&session.name, rejected)],
-        }));
+pub(super) async fn run(
+    completeness: Completeness,
+    session: &Session,
+    output: &Output,
+) -> Result<(), Failure> {
+    let resources = listing::fetch::<Resource>(completeness, session, output).await?;
+    let templates = listing::fetch::<ResourceTemplate>(completeness, session, output).await?;
+    let several = resources.servers.len() > 1;
+    let mut servers = resources.servers;
+    for (server, other) in servers.iter_mut().zip(templates.servers) {
+        server.and(other);
     }
-    if resources.entries.is_empty() && templates.entries.is_empty() {
-        return output.text(&listing::none(&session.name, "resources"));
-    }
-    let uris = resources.items().map(|resource| resource.uri.as_str());
-    let patterns = templates
-        .items()
-        .map(|template| template.uri_template.as_str());
-    let width = width(uris.chain(patterns), WIDEST_URI);
-    let mut text = Text::new();
-    for resource in resources.items() {
+    let mut rows: Vec<(&str, String, &str)> = Vec::new();
+    for offered in &resources.entries {
+        let resource = &offered.entry;
         let what = summary(
             resource.title.as_deref().unwrap_or(&resource.name),
             resource.description.as_deref(),
             resource.mime_type.as_deref(),
         );
-        text.append(human::entry(&resource.uri, width, Some(&what), &[]));
+        rows.push((&resource.uri, what, offered.server.as_str()));
     }
-    for template in templates.items() {
+    for offered in &templates.entries {
+        let template = &offered.entry;
         let what = summary(
             template.title.as_deref().unwrap_or(&template.name),
             template.description.as_deref(),
             template.mime_type.as_deref(),
         );
-        text.append(human::entry(
-            &template.uri_template,
-            width,
-            Some(&what),
-            &[],
-        ));
+        rows.push((&template.uri_template, what, offered.server.as_str()));
     }
-    output.text(&text)
+    match output.format {
+        Format::Json => output.document(&json::write(&Document {
+            resources: json::offered(&resources.entries),
+            resource_templates: json::offered(&templates.entries),
+            servers: &servers,
+        }))?,
+        Format::Human if rows.is_empty() => match servers.as_slice() {
+            [only] => output.text(&Text::line(&format!("{} has no resources", only.name())))?,
+            _ => output.text(&Text::line("no server has any resources"))?,
+        },
+        Format::Human => {
+            let width = width(rows.iter().map(|(uri, ..)| *uri), WIDEST_URI);
+            let mut text = Text::new();
+            for (uri, what, server) in &rows {
+                let what = match several {
+                    true => format!("{server}: {what}"),
+                    false => what.clone(),
+                };
+                text.append(human::entry(uri, width, Some(&what), &[]));
+            }
+            output.text(&text)?;
+        }
+    }
+    listing::conclude(&servers, completeness, output)
 }
 
 fn summary(name: &str, description: Option<&str>, mime_type: Option<&str>) -> String {

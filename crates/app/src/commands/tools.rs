@@ -3,10 +3,11 @@
 use attache::protocol::{Json, Tool};
 use serde::Serialize;
 
-use super::listing::{self, Listed, RawTools};
+use super::listing::{self, Answered, Listed};
 use crate::arguments::Schema;
 use crate::failure::Failure;
-use crate::output::json::{self, ServerOutcome};
+use crate::invocation::Completeness;
+use crate::output::json;
 use crate::output::text::width;
 use crate::output::{Format, Output, Text, human};
 use crate::session::Session;
@@ -17,32 +18,43 @@ const WIDEST_NAME: usize = 32;
 #[derive(Serialize)]
 struct Document<'a> {
     tools: Vec<Json>,
-    servers: [ServerOutcome<'a>; 1],
+    servers: &'a [Answered],
 }
 
-pub(super) async fn run(session: &Session, output: &Output) -> Result<(), Failure> {
-    let tools = listing::fetch::<RawTools>(session).await?;
-    tools.note_rejected::<RawTools>(&session.name, output);
+pub(super) async fn run(
+    completeness: Completeness,
+    session: &Session,
+    output: &Output,
+) -> Result<(), Failure> {
+    let tools = listing::fetch::<Tool>(completeness, session, output).await?;
     match output.format {
         Format::Json => output.document(&json::write(&Document {
-            tools: tools.documents(&session.name),
-            servers: [listing::answered(&session.name, &tools.rejected)],
-        })),
-        Format::Human => output.text(&show(&session.name, &tools)),
+            tools: json::offered(&tools.entries),
+            servers: &tools.servers,
+        }))?,
+        Format::Human => output.text(&show(&tools))?,
     }
+    listing::conclude(&tools.servers, completeness, output)
 }
 
 /// The tools with what they take.
-pub(super) fn show(server: &str, tools: &Listed<Tool>) -> Text {
+pub(super) fn show(tools: &Listed<Tool>) -> Text {
     if tools.entries.is_empty() {
-        return listing::none(server, "tools");
+        return tools.none("tools");
     }
-    let width = width(tools.items().map(|tool| tool.name.as_str()), WIDEST_NAME);
+    let name = |offered| tools.name(offered, &offered.entry.name);
+    let width = width(tools.entries.iter().map(name), WIDEST_NAME);
     let mut text = Text::new();
-    for tool in tools.items() {
+    for offered in &tools.entries {
+        let tool = &offered.entry;
         let description = tool.description.as_deref().or(tool.title.as_deref());
         let signature = Schema::of_tool(tool).signature();
-        text.append(human::entry(&tool.name, width, description, &[signature]));
+        text.append(human::entry(
+            name(offered),
+            width,
+            description,
+            &[signature],
+        ));
     }
     text
 }

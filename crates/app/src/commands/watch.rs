@@ -1,18 +1,26 @@
 //! `attache watch`.
 
+use std::collections::BTreeMap;
+
+use attache::Change;
+use attache::host::Watched;
+use attache::host::config::ServerName;
 use attache::protocol::{
     Notification, PromptsChanged, ReadResourceResult, ResourceUpdated, ResourcesChanged,
     SubscriptionFilter, ToolsChanged,
 };
-use attache::{Change, CloseReason};
 use serde::Serialize;
 use serde_json::{Value, json};
+use tokio::sync::mpsc;
 
 use super::read;
-use crate::failure::{Exit, Failure, Kind};
+use crate::failure::{Exit, Failure};
 use crate::invocation::Reread;
 use crate::output::{Format, Output, Style, Text, json};
 use crate::session::Session;
+
+/// Changes of all servers that wait to be shown.
+const QUEUE: usize = 64;
 
 /// One change, in the shape of the notification that brought it.
 #[derive(Serialize)]
@@ -23,7 +31,7 @@ struct Document<'a> {
     params: Option<Value>,
     /// What reading the resource again gave.
     #[serde(skip_serializing_if = "Option::is_none")]
-    result: Option<ReadResourceResult>,
+    result: Option<&'a ReadResourceResult>,
 }
 
 pub(super) async fn run(
@@ -32,27 +40,77 @@ pub(super) async fn run(
     session: &Session,
     output: &Output,
 ) -> Result<(), Failure> {
-    let mut watch = session
-        .run(session.client.watch_all(filter.clone()))
-        .await?;
-    note_ungranted(&filter, watch.granted(), session, output);
+    let mut watches = Vec::new();
+    for (server, part) in parts(&filter, session).await? {
+        let watch = session.host.watch_all(server.as_str(), part.clone());
+        let watch = session.run(watch).await?;
+        note_ungranted(&part, watch.granted(), server.as_str(), output);
+        watches.push(watch);
+    }
+    let (sender, mut news) = mpsc::channel(QUEUE);
+    for mut watch in watches {
+        let sender = sender.clone();
+        tokio::spawn(async move {
+            let server = watch.server().clone();
+            while let Some(told) = watch.next().await {
+                if sender.send((server.clone(), told)).await.is_err() {
+                    return;
+                }
+            }
+        });
+    }
+    drop(sender);
     loop {
-        let change = tokio::select! {
+        let told = tokio::select! {
             biased;
             // Whoever watches ends it this way; nothing was left undone.
             () = session.interrupted() => return Ok(()),
-            change = watch.next() => match change {
-                Some(change) => change,
-                None => return Err(ended(session).await),
-            },
+            told = news.recv() => told,
         };
-        show(&change, reread, session, output).await?;
+        match told {
+            Some((server, Watched::Changed(change))) => {
+                show(&change, reread, server.as_str(), session, output).await?;
+            }
+            Some((server, Watched::Resubscribed)) => show_missed(server.as_str(), output)?,
+            Some((server, Watched::Ended(error))) => {
+                let failure = Failure::from(error).of(server.as_str());
+                let message = format!("the watch ended: {failure}");
+                return Err(Failure { message, ..failure });
+            }
+            None => return Err(Failure::unexpected("the watch ended")),
+        }
     }
+}
+
+/// Which server is to be watched for what. Lists are those of all servers; a resource belongs to
+/// the server that offers it.
+async fn parts(
+    filter: &SubscriptionFilter,
+    session: &Session,
+) -> Result<BTreeMap<ServerName, SubscriptionFilter>, Failure> {
+    let mut parts = BTreeMap::new();
+    let lists = SubscriptionFilter {
+        resource_subscriptions: None,
+        ..filter.clone()
+    };
+    if lists != SubscriptionFilter::default() {
+        for server in session.host.server_names() {
+            parts.insert(server, lists.clone());
+        }
+    }
+    for uri in filter.resource_subscriptions.iter().flatten() {
+        let owner = session.run(session.host.owner_of(uri)).await?;
+        let part: &mut SubscriptionFilter = parts.entry(owner).or_default();
+        let uris = part.resource_subscriptions.get_or_insert_default();
+        uris.push(uri.clone());
+    }
+    Ok(parts)
 }
 
 async fn show(
     change: &Change,
     reread: Reread,
+    server: &str,
     session: &Session,
     output: &Output,
 ) -> Result<(), Failure> {
@@ -61,25 +119,27 @@ async fn show(
         Change::Prompts => (PromptsChanged::NAME, None),
         Change::Resources => (ResourcesChanged::NAME, None),
         Change::Resource { uri } => (ResourceUpdated::NAME, Some(uri)),
-        Change::Missed => return show_missed(session, output),
+        Change::Missed => return show_missed(server, output),
     };
     let result = match (uri, reread) {
-        (Some(uri), Reread::Yes) => match session.run(session.client.read(uri)).await {
-            Ok(result) => Some(result),
-            Err(failure) if failure.exit == Exit::Failed => {
-                output.note(&format!("{uri} cannot be read: {failure}"));
-                None
+        (Some(uri), Reread::Yes) => {
+            match session.run(session.host.read(uri).server(server)).await {
+                Ok(answer) => Some(answer.contents),
+                Err(failure) if failure.exit == Exit::Failed => {
+                    output.note(&format!("{uri} cannot be read: {failure}"));
+                    None
+                }
+                Err(failure) => return Err(failure),
             }
-            Err(failure) => return Err(failure),
-        },
+        }
         _ => None,
     };
     match output.format {
         Format::Json => output.document(&json::write(&Document {
-            server: &session.name,
+            server,
             method,
             params: uri.map(|uri| json!({ "uri": uri })),
-            result,
+            result: result.as_deref(),
         })),
         Format::Human => {
             let mut text = Text::new();
@@ -97,14 +157,11 @@ async fn show(
 }
 
 /// Changes were lost, which whoever relies on them has to know.
-fn show_missed(session: &Session, output: &Output) -> Result<(), Failure> {
+fn show_missed(server: &str, output: &Output) -> Result<(), Failure> {
     match output.format {
-        Format::Json => {
-            let server = &session.name;
-            output.document(&json!({"server": server, "missed": true}).to_string())
-        }
+        Format::Json => output.document(&json!({"server": server, "missed": true}).to_string()),
         Format::Human => {
-            output.note("changes came too fast, and some were missed");
+            output.note(&format!("{server}: some changes were missed"));
             Ok(())
         }
     }
@@ -123,7 +180,7 @@ fn describe(change: &Change) -> &'static str {
 fn note_ungranted(
     wanted: &SubscriptionFilter,
     granted: &SubscriptionFilter,
-    session: &Session,
+    server: &str,
     output: &Output,
 ) {
     let mut refused = Vec::new();
@@ -159,23 +216,8 @@ fn note_ungranted(
     }
     if !refused.is_empty() {
         output.note(&format!(
-            "{} will not report changes of {}",
-            session.name,
+            "{server} will not report changes of {}",
             refused.join(", ")
         ));
     }
-}
-
-/// Why there are no more changes.
-async fn ended(session: &Session) -> Failure {
-    let reason = tokio::select! {
-        biased;
-        reason = session.client.closed() => Some(reason),
-        () = std::future::ready(()) => None,
-    };
-    let message = match reason {
-        Some(CloseReason::ClosedHere) | None => "the server ended the subscription".to_owned(),
-        Some(reason) => format!("the watch ended: {reason}"),
-    };
-    Failure::new(Kind::Connect, Exit::Unreachable, message).of(&session.name)
 }

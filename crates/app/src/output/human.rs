@@ -2,6 +2,8 @@
 //!
 //! Pure functions from protocol types to [`Text`].
 
+use std::time::{Duration, SystemTime};
+
 use attache::Client;
 use attache::protocol::{Content, Json, MediaContent, Resource, ResourceContents};
 
@@ -181,6 +183,23 @@ fn indented(json: &str) -> String {
         }
     }
     lines
+}
+
+/// How long ago something was, given in milliseconds since 1970, as people say it.
+pub(crate) fn age(since_ms: u64) -> String {
+    let since = SystemTime::UNIX_EPOCH + Duration::from_millis(since_ms);
+    // A clock that was set back makes it now.
+    let seconds = since.elapsed().unwrap_or_default().as_secs();
+    let (amount, unit) = match seconds {
+        ..60 => (seconds, "second"),
+        60..3600 => (seconds / 60, "minute"),
+        3600..86_400 => (seconds / 3600, "hour"),
+        _ => (seconds / 86_400, "day"),
+    };
+    match amount {
+        1 => format!("1 {unit}"),
+        _ => format!("{amount} {unit}s"),
+    }
 }
 
 /// A number of bytes as people say it.

@@ -1,6 +1,7 @@
 //! The documents of `--json`: the protocol's own shapes, with the server's name beside them.
 
-use attache::protocol::{Extra, Json, Rejected};
+use attache::host::catalog::Offered;
+use attache::protocol::{Extra, Json};
 use serde::Serialize;
 
 use crate::failure::Failure;
@@ -11,7 +12,7 @@ pub(crate) fn write(document: &impl Serialize) -> String {
 }
 
 /// An entry of a list as its server sent it, plus the server's name.
-pub(crate) fn with_server(entry: &Json, server: &str) -> Json {
+fn with_server(entry: &Json, server: &str) -> Json {
     let Ok(mut fields) = entry.decode::<Extra>() else {
         return entry.clone();
     };
@@ -19,29 +20,13 @@ pub(crate) fn with_server(entry: &Json, server: &str) -> Json {
     Json::from_serialize(&fields).unwrap_or_else(|_| entry.clone())
 }
 
-/// What became of one server, beside the entries it gave.
-#[derive(Serialize)]
-pub(crate) struct ServerOutcome<'a> {
-    pub(crate) name: &'a str,
-    pub(crate) outcome: &'static str,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(crate) rejected: Vec<RejectedEntry<'a>>,
-}
-
-/// An entry that could not be read.
-#[derive(Serialize)]
-pub(crate) struct RejectedEntry<'a> {
-    reason: &'a str,
-    raw: &'a Json,
-}
-
-impl<'a> From<&'a Rejected> for RejectedEntry<'a> {
-    fn from(rejected: &'a Rejected) -> Self {
-        Self {
-            reason: &rejected.reason,
-            raw: &rejected.raw,
-        }
-    }
+/// Entries as their servers described them, each with its server's name.
+pub(crate) fn offered<T: Serialize>(entries: &[Offered<T>]) -> Vec<Json> {
+    let document = |offered: &Offered<T>| {
+        let entry = Json::from_serialize(&offered.entry).unwrap_or_default();
+        with_server(&entry, offered.server.as_str())
+    };
+    entries.iter().map(document).collect()
 }
 
 #[derive(Serialize)]

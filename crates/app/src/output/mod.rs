@@ -108,6 +108,11 @@ impl Output {
         self.write(line.as_bytes())
     }
 
+    /// Prints text of our own making that other programs read: scripts, names to complete.
+    pub(crate) fn ready_made(&self, text: &str) -> Result<(), Failure> {
+        self.write(text.as_bytes())
+    }
+
     fn write(&self, bytes: &[u8]) -> Result<(), Failure> {
         let written = self.aside(|| {
             let mut stdout = io::stdout().lock();

@@ -112,13 +112,31 @@ fn mistakes_in_arguments() {
         json!({"kind": "usage"}),
     );
     check(
-        &["tools", "https://example.org/mcp"],
+        &["tools", "echo"],
         2,
         json!({
-            "message": "no server is known by the address https://example.org/mcp",
-            "hint": "give the server's command after `--`, for example: -- uvx mcp-server-time",
+            "kind": "usage",
+            "message": "no server is named \"echo\"",
+            "hint": "`attache ls` shows the servers there are",
         }),
     );
+}
+
+#[test]
+fn a_url_is_a_target_that_cannot_be_reached_yet() {
+    let url = "https://example.org/mcp";
+    for words in [
+        &["tools", url][..],
+        &["tools", "--", url],
+        &["call", "--server", url, "x"],
+    ] {
+        let words = [&["--json"], words].concat();
+        let error = run(&words).expect(4).error();
+        assert_eq!(error["kind"], "connect");
+        assert_eq!(error["server"], "example.org");
+        let message = error["message"].as_str().unwrap();
+        assert!(message.contains("cannot be reached yet"), "{message}");
+    }
 }
 
 #[test]
@@ -136,7 +154,7 @@ fn fault_13_a_missing_command_is_named() {
     );
     // A state is shown even so.
     let outcome = run(&["ls", "--json", "--", "/no/such/file"]).expect(4);
-    assert_eq!(outcome.document()["servers"][0]["state"], "unreachable");
+    assert_eq!(outcome.document()["servers"][0]["state"], "parked");
     assert_eq!(
         outcome.document()["servers"][0]["lastError"],
         outcome.error()

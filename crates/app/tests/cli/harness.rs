@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
@@ -43,11 +44,66 @@ impl Outcome {
 /// The binary with an environment that does not depend on who runs the tests.
 pub(crate) fn attache() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_attache"));
-    for variable in ["NO_COLOR", "CLICOLOR_FORCE"] {
+    for variable in [
+        "NO_COLOR",
+        "CLICOLOR_FORCE",
+        "XDG_CONFIG_HOME",
+        "XDG_STATE_HOME",
+    ] {
         command.env_remove(variable);
     }
+    command.env("HOME", empty_home());
     command.stdin(Stdio::null());
     command
+}
+
+/// A home folder without any configuration, shared by the tests of one run.
+pub(crate) fn empty_home() -> &'static Path {
+    static HOME: LazyLock<Folder> = LazyLock::new(|| Folder::new("home"));
+    HOME.path()
+}
+
+/// A folder of its own for a test, gone when dropped.
+pub(crate) struct Folder(PathBuf);
+
+impl Folder {
+    pub(crate) fn new(name: &str) -> Self {
+        let folder = format!("attache-cli-{}-{name}", std::process::id());
+        let path = std::env::temp_dir().join(folder);
+        let _ = std::fs::remove_dir_all(&path);
+        std::fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.0
+    }
+
+    /// Writes a file in it, and the folders above.
+    pub(crate) fn write(&self, file: &str, text: &str) -> PathBuf {
+        let path = self.0.join(file);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, text).unwrap();
+        path
+    }
+
+    /// The binary with this folder as home and working folder.
+    pub(crate) fn attache(&self) -> Command {
+        let mut command = attache();
+        command.env("HOME", &self.0).current_dir(&self.0);
+        command
+    }
+
+    /// Runs the binary there.
+    pub(crate) fn run(&self, words: &[&str]) -> Outcome {
+        finish(self.attache().args(words))
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
 }
 
 /// Runs the binary with these words.
@@ -113,6 +169,17 @@ pub(crate) fn wait_until(what: &str, mut condition: impl FnMut() -> bool) {
 
 fn words(words: &[&str]) -> Vec<String> {
     words.iter().map(|word| (*word).to_owned()).collect()
+}
+
+/// The table of a server in `attache.toml`.
+pub(crate) fn toml_server(name: &str, words: &[String]) -> String {
+    let quoted = |word: &String| serde_json::to_string(word).unwrap();
+    let arguments: Vec<String> = words[1..].iter().map(quoted).collect();
+    format!(
+        "[servers.{name}]\ncommand = {}\nargs = [{}]\n",
+        quoted(&words[0]),
+        arguments.join(", ")
+    )
 }
 
 /// The built-in server as a command.

@@ -16,15 +16,21 @@ fn the_program() {
     Usage: attache [OPTIONS] [VERB] [-- <COMMAND>...]
 
     Verbs:
-      ls         Show the server: state, era, revision, what it offers
-      tools      List the tools
-      resources  List the resources and resource templates
-      prompts    List the prompts
-      call       Call a tool
-      read       Read a resource
-      prompt     Get a prompt, filled in
-      watch      Print changes of resources and lists as they happen, until Ctrl-C
-      serve      Be one of the ready-made servers
+      ls           Show the servers: state, era, revision, what they offer
+      tools        List the tools
+      resources    List the resources and resource templates
+      prompts      List the prompts
+      call         Call a tool
+      read         Read a resource
+      prompt       Get a prompt, filled in
+      watch        Print changes of resources and lists as they happen, until Ctrl-C
+      serve        Be one of the ready-made servers
+      logs         Print the log files of servers: their stderr, logs and states
+      doctor       Find out what is wrong with servers: one cause, one remedy
+      trust        Approve a project's configuration file, or the tools of a server as they are now
+      config       Find, check, import and export configurations
+      completions  Print a script that makes a shell complete servers, tools and arguments
+      man          Print the manual page
 
     Arguments:
       [COMMAND]...  The server's command and its arguments
@@ -33,10 +39,13 @@ fn the_program() {
           --json            Print one JSON document; failures are JSON on stderr
       -v, --verbose         Show the server's stderr and log, and more about failures
           --timeout <TIME>  How long one request may take, like 500ms, 30s or 5m
+          --config <FILE>   Take this configuration file
+          --partial         Be content if only some of the servers answer
       -h, --help            Print help
       -V, --version         Print version
 
     Server:
+          --server <SERVER>           The server to talk to: its name or its URL
           --start-timeout <TIME>      How long the server may take to start, like 30s
           --env <NAME=VALUE>          Set a variable in the server's environment; may be repeated
           --cwd <FOLDER>              Start the server in this folder
@@ -45,10 +54,13 @@ fn the_program() {
           --protocol <DATE>           The protocol revision to ask for, like 2025-06-18
           --dialect <standard|lsp>    lsp adds `$/cancelRequest`, `shutdown` and `exit`
 
-    Without `-- COMMAND` every command talks to a small server inside this program.
+    Servers come from attache.toml: the one that --config names, the nearest in this folder or above
+    it, or the one in your configuration folder. A name or a URL in place of SERVER chooses one, and
+    `-- COMMAND` starts one on the spot. Without any of these there is a small server inside this
+    program to try things on.
 
-    Exit codes: 0 done, 1 unexpected, 2 usage, 4 server unreachable, 5 the tool failed or does not
-    exist, 6 timed out, 7 cancelled or refused, 8 outcome unknown.
+    Exit codes: 0 done, 1 unexpected, 2 usage or configuration, 4 server unreachable, 5 the tool
+    failed or does not exist, 6 timed out, 7 cancelled or refused, 8 outcome unknown.
 
     Example:
       attache tools -- uvx mcp-server-time
@@ -64,7 +76,7 @@ fn call() {
     Usage: attache call [OPTIONS] <TOOL> [KEY=VALUE]... [-- <COMMAND>...]
 
     Arguments:
-      <TOOL>          The tool's name
+      <TOOL>          The tool's name, as SERVER/TOOL or alone if no other server has it
       [KEY=VALUE]...  The tool's arguments, see below
       [COMMAND]...    The server's command and its arguments
 
@@ -76,9 +88,12 @@ fn call() {
           --json                          Print one JSON document; failures are JSON on stderr
       -v, --verbose                       Show the server's stderr and log, and more about failures
           --timeout <TIME>                How long one request may take, like 500ms, 30s or 5m
+          --config <FILE>                 Take this configuration file
+          --partial                       Be content if only some of the servers answer
       -h, --help                          Print help
 
     Server:
+          --server <SERVER>           The server to talk to: its name or its URL
           --start-timeout <TIME>      How long the server may take to start, like 30s
           --env <NAME=VALUE>          Set a variable in the server's environment; may be repeated
           --cwd <FOLDER>              Start the server in this folder
@@ -98,6 +113,7 @@ fn call() {
     --no-list calls without looking.
 
     Example:
+      attache call notes/search query=tea
       attache call get_current_time timezone=Europe/Paris -- uvx mcp-server-time
     "#);
 }
@@ -121,9 +137,12 @@ fn watch() {
           --json            Print one JSON document; failures are JSON on stderr
       -v, --verbose         Show the server's stderr and log, and more about failures
           --timeout <TIME>  How long one request may take, like 500ms, 30s or 5m
+          --config <FILE>   Take this configuration file
+          --partial         Be content if only some of the servers answer
       -h, --help            Print help
 
     Server:
+          --server <SERVER>           The server to talk to: its name or its URL
           --start-timeout <TIME>      How long the server may take to start, like 30s
           --env <NAME=VALUE>          Set a variable in the server's environment; may be repeated
           --cwd <FOLDER>              Start the server in this folder
@@ -148,13 +167,35 @@ fn every_command_has_an_example_and_shows_where_the_server_goes() {
         "read",
         "prompt",
         "watch",
+        "doctor",
     ] {
         let help = help(&[command, "--help"]);
-        assert!(
-            help.contains(&format!("Example:\n  attache {command} ")),
-            "{help}"
-        );
         assert!(help.contains("[-- <COMMAND>...]"), "{help}");
+    }
+    for words in [
+        &["ls"][..],
+        &["tools"],
+        &["resources"],
+        &["prompts"],
+        &["call"],
+        &["read"],
+        &["prompt"],
+        &["watch"],
+        &["logs"],
+        &["doctor"],
+        &["trust"],
+        &["completions"],
+        &["man"],
+        &["config", "path"],
+        &["config", "check"],
+        &["config", "discover"],
+        &["config", "import"],
+        &["config", "export"],
+    ] {
+        let help = help(&[words, &["--help"]].concat());
+        let example = format!("attache {}", words.join(" "));
+        let examples = help.split("Example:\n").nth(1).unwrap_or_default();
+        assert!(examples.contains(&example), "{help}");
         assert!(
             help.lines().all(|line| line.chars().count() <= 100),
             "{help}"

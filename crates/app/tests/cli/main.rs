@@ -3,6 +3,10 @@
 #![expect(clippy::unwrap_used, reason = "everything here is a test")]
 
 mod builtin;
+mod completion;
+mod configured;
+mod doctor;
+mod exchange;
 mod failures;
 mod harness;
 mod help;
@@ -13,3 +17,4 @@ mod serve_lisp;
 mod signals;
 #[cfg(unix)]
 mod terminal;
+mod trust;

@@ -17,6 +17,11 @@ struct Terminal {
 
 impl Terminal {
     fn start(words: &[&str], server: &[String]) -> Self {
+        Self::start_in(crate::harness::empty_home(), words, server)
+    }
+
+    /// The same with a folder as home and working folder.
+    fn start_in(folder: &std::path::Path, words: &[&str], server: &[String]) -> Self {
         let size = PtySize {
             rows: 24,
             cols: 80,
@@ -27,6 +32,8 @@ impl Terminal {
         let mut command = CommandBuilder::new(env!("CARGO_BIN_EXE_attache"));
         command.args(words);
         command.env_remove("NO_COLOR");
+        command.env("HOME", folder);
+        command.cwd(folder);
         command.env("TERM", "xterm");
         if !server.is_empty() {
             command.arg("--");
@@ -171,6 +178,46 @@ fn a_form_can_be_declined_and_left() {
         terminal.type_in(keys);
         terminal.see(said);
         assert_eq!(terminal.exit_code(), 0);
+    }
+}
+
+#[test]
+fn a_person_answers_in_place_of_a_model() {
+    for (keys, said) in [
+        ("hello from here\n", "hello from here"),
+        ("/decline\n", "declined"),
+    ] {
+        let words = ["call", "trigger-sampling-request", "prompt=greet"];
+        let mut terminal = Terminal::start(&words, &everything());
+        terminal.see("wants a model to go on with this");
+        terminal.see("greet");
+        terminal.see("answer: ");
+        terminal.type_in(keys);
+        if keys != "/decline\n" {
+            terminal.see("send this to node?");
+            terminal.type_in("y\n");
+        }
+        terminal.see(said);
+        terminal.exit_code();
+    }
+}
+
+#[test]
+fn a_project_is_trusted_on_the_terminal() {
+    let project = crate::harness::Folder::new("terminal-trust");
+    let server = crate::harness::toml_server("theirs", &builtin());
+    project.write("attache.toml", &server);
+    for (key, code, said) in [
+        ("n\n", 7, "nothing was approved"),
+        ("y\n", 0, "is approved"),
+    ] {
+        let mut terminal = Terminal::start_in(project.path(), &["trust"], &[]);
+        terminal.see("would run:");
+        terminal.see("__builtin-server");
+        terminal.see("approve this file?");
+        terminal.type_in(key);
+        terminal.see(said);
+        assert_eq!(terminal.exit_code(), code);
     }
 }
 

@@ -60,6 +60,9 @@ pub struct ServerAnswer {
     /// What became of it.
     #[serde(flatten)]
     pub outcome: Outcome,
+    /// What stands behind an outcome that is no answer, for programs that tell errors apart.
+    #[serde(skip)]
+    pub error: Option<Error>,
     /// Entries of it that could not be read, with the reason.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub rejected: Vec<RejectedEntry>,
@@ -134,6 +137,7 @@ impl Outcome {
 pub(crate) struct Part<T> {
     pub(crate) server: ServerName,
     pub(crate) outcome: Outcome,
+    pub(crate) error: Option<Error>,
     pub(crate) entries: Arc<Entries<T>>,
     pub(crate) filter: ToolFilter,
 }
@@ -168,6 +172,7 @@ pub(crate) fn aggregate<T: Listable>(mut parts: Vec<Part<T>>) -> Aggregate<T> {
         whole.servers.push(ServerAnswer {
             name: part.server,
             outcome: part.outcome,
+            error: part.error,
             rejected: part.entries.rejected.iter().map(Into::into).collect(),
         });
     }
@@ -185,6 +190,7 @@ mod tests {
         Part {
             server: ServerName::new(server).unwrap(),
             outcome: Outcome::Ok,
+            error: None,
             entries: Arc::new(tools.collect::<Vec<_>>().into()),
             filter,
         }
@@ -224,6 +230,7 @@ mod tests {
                 cause: "it exited".to_owned(),
                 stderr: vec!["no key".to_owned()],
             }),
+            error: None,
             rejected: Vec::new(),
         };
         assert_eq!(

@@ -25,11 +25,11 @@ type ProgressListener = Arc<Mutex<dyn FnMut(ProgressParams) + Send>>;
 /// A call that is made when it is awaited. Dropping it, or the future it becomes, cancels it.
 #[must_use = "a call is made when it is awaited"]
 pub struct Call {
-    host: Host,
-    name: String,
-    arguments: Result<Json, String>,
+    pub(super) host: Host,
+    pub(super) name: String,
+    pub(super) arguments: Result<Json, String>,
     options: CallOptions,
-    asker: Asker,
+    pub(super) asker: Asker,
 }
 
 #[derive(Clone, Default)]
@@ -209,7 +209,7 @@ impl Drop for Outdating<'_> {
 /// A person's call of a tool that was never pinned needs no definition to decide about it: it is
 /// its own consent, and there is nothing the definition could have drifted from. So it costs no
 /// list. Only a rule can forbid it.
-async fn permit(
+pub(super) async fn permit(
     station: &Arc<Station>,
     tool: &str,
     arguments: &Json,

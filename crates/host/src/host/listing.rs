@@ -127,14 +127,20 @@ async fn part<T: Listable>(
     remembered_after: Duration,
 ) -> Part<T> {
     let filter = station.config().tool_filter.clone();
-    let part = |outcome, entries| Part {
+    let part = |outcome, error, entries| Part {
         server: station.name().clone(),
         outcome,
+        error,
         entries,
         filter,
     };
     if !station.is_enabled() {
-        return part(Outcome::Disabled, Arc::default());
+        let server = station.name().clone();
+        return part(
+            Outcome::Disabled,
+            Some(Error::Disabled { server }),
+            Arc::default(),
+        );
     }
     let fetched = if station.remembers(T::KIND) {
         // What is given up here goes on by itself, so that a late success still counts (fault 35).
@@ -151,7 +157,7 @@ async fn part<T: Listable>(
     let because = match &fetched {
         Ok(Ok((entries, found))) => match &found.freshness {
             Freshness::Stale { because, .. } => because.to_string(),
-            _ => return part(Outcome::Ok, entries.clone()),
+            _ => return part(Outcome::Ok, None, entries.clone()),
         },
         Ok(Err(error)) => error.to_string(),
         Err(because) => because.clone(),
@@ -161,7 +167,8 @@ async fn part<T: Listable>(
             saved_ms: remembered.saved_ms,
             because,
         };
-        return part(outcome, Arc::new(remembered.entries));
+        let error = fetched.ok().and_then(Result::err);
+        return part(outcome, error, Arc::new(remembered.entries));
     }
     match fetched {
         Ok(Ok((entries, found))) => {
@@ -171,10 +178,10 @@ async fn part<T: Listable>(
             };
             let age_ms = u64::try_from(age.as_millis()).unwrap_or(u64::MAX);
             let saved_ms = crate::events::now_ms().saturating_sub(age_ms);
-            part(Outcome::Remembered { saved_ms, because }, entries)
+            part(Outcome::Remembered { saved_ms, because }, None, entries)
         }
-        Ok(Err(error)) => part(Outcome::of(&error), Arc::default()),
-        Err(_) => part(Outcome::Starting, Arc::default()),
+        Ok(Err(error)) => part(Outcome::of(&error), Some(error), Arc::default()),
+        Err(_) => part(Outcome::Starting, None, Arc::default()),
     }
 }
 
@@ -192,6 +199,18 @@ enum Source {
 }
 
 impl Host {
+    /// Whose entry a name means, and under which name its server knows it. A qualified name, or the
+    /// only server there is, is believed without a look at its list.
+    pub async fn resolve<T: Listable>(&self, name: &str) -> Result<ToolName, Error> {
+        let (station, own) = self.find::<T>(name).await?;
+        Ok(ToolName::new(station.name().clone(), own))
+    }
+
+    /// Whose resource a URI means: the server that lists it, or one with a template that fits.
+    pub async fn owner_of(&self, uri: &str) -> Result<ServerName, Error> {
+        Ok(self.find_resource(uri).await?.name().clone())
+    }
+
     /// The server that offers something of this name, and its own name for it. A qualified name,
     /// or the only server there is, needs no list.
     pub(super) async fn find<T: Listable>(

@@ -9,6 +9,7 @@ mod listing;
 mod reading;
 mod shared;
 mod station;
+mod task_calls;
 mod watching;
 mod witness;
 
@@ -16,8 +17,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 
-use attache_client::Server;
 use attache_client::protocol::LogLevel;
+use attache_client::{Client, Server};
 use tokio::task::JoinSet;
 
 pub use calling::Call;
@@ -255,6 +256,11 @@ impl Host {
         station.connection_after(0, patience).await.map(drop)
     }
 
+    /// The connection to a server that runs at this moment, for what only a connection knows.
+    pub fn running(&self, server: &str) -> Option<Client> {
+        self.known_station(server)?.running()
+    }
+
     /// Sets the least serious log messages that a server sends, for its present connection.
     pub async fn set_log_level(&self, server: &str, level: LogLevel) -> Result<(), Error> {
         let station = self.station(server)?;
@@ -319,6 +325,11 @@ impl Host {
             leaving.spawn(async move { station.stop().await });
         }
         leaving.join_all().await;
+        self.flushed().await;
+    }
+
+    /// Waits until everything that is to be kept so far is written: log lines, remembered lists.
+    pub async fn flushed(&self) {
         if let Some(state) = &self.shared().state {
             state.disk.flushed().await;
         }

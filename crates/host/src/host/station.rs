@@ -182,6 +182,12 @@ impl Station {
         self.supervised()?.ready_after(former, patience).await
     }
 
+    /// The connection of this moment, if there is one.
+    pub(crate) fn running(&self) -> Option<Client> {
+        let connection = self.supervised.as_ref()?.connection()?;
+        Some(connection.client)
+    }
+
     pub(crate) async fn restart(&self) -> Result<(), Error> {
         let supervised = self.supervised()?;
         supervised.restart().await;

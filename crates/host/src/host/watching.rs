@@ -38,6 +38,7 @@ pub enum Watched {
 #[derive(Debug)]
 pub struct Watch {
     server: ServerName,
+    granted: SubscriptionFilter,
     changes: mpsc::Receiver<Watched>,
     following: JoinHandle<()>,
 }
@@ -77,6 +78,11 @@ impl Watch {
         &self.server
     }
 
+    /// What the server agreed to tell of, when the watch began.
+    pub fn granted(&self) -> &SubscriptionFilter {
+        &self.granted
+    }
+
     /// The next thing to know; `None` when the watch has ended and said why.
     pub async fn next(&mut self) -> Option<Watched> {
         self.changes.recv().await
@@ -95,6 +101,7 @@ async fn watch(station: Arc<Station>, wanted: SubscriptionFilter) -> Result<Watc
     let subscription = subscribe(&station, &connection.client, &wanted).await?;
     let (sender, changes) = mpsc::channel(QUEUE);
     let server = station.name().clone();
+    let granted = subscription.granted().clone();
     let following = tokio::spawn(async move {
         let ended = follow(&station, connection, subscription, wanted, &sender).await;
         // Without a reader nobody has to be told.
@@ -104,6 +111,7 @@ async fn watch(station: Arc<Station>, wanted: SubscriptionFilter) -> Result<Watc
     });
     Ok(Watch {
         server,
+        granted,
         changes,
         following,
     })

@@ -1,16 +1,21 @@
-//! Questions of a server to the user, on the terminal.
+//! Questions of servers to the user, on the terminal.
 //!
 //! Field by field, with the server named, and with saying no always possible. Owns the dialogue;
 //! what an answer must look like is the form's own knowledge. Nothing is opened or sent without a
 //! yes (C-ELIC-12, C-ELIC-13).
 
+mod sampling;
+
 use std::io::BufRead as _;
 use std::sync::Arc;
 
+use attache::host::config::ServerName;
+use attache::host::questions::{Answering, Questions};
 use attache::protocol::{
-    ChoiceOption, ElicitMode, ElicitParams, ElicitResult, Extra, FieldKind, FormField, FormSchema,
-    Json,
+    ChoiceOption, CreateMessageParams, CreateMessageResult, ElicitMode, ElicitParams, ElicitResult,
+    Extra, FieldKind, FormField, FormSchema, Json,
 };
+use attache::{ElicitationModes, Refusal, SamplingTools};
 use serde_json::Value;
 use tokio::sync::{Mutex, mpsc};
 
@@ -23,12 +28,17 @@ const CANCEL: &str = "/cancel";
 /// Lines that are kept when they come before they are asked for.
 const LINES_AHEAD: usize = 16;
 
-/// Asks the user on the terminal, one question at a time.
+/// Asks the user on the terminal, one question at a time, whichever server asks.
 #[derive(Clone)]
 pub(crate) struct Asker {
-    server: String,
     output: Output,
     lines: Arc<Mutex<Lines>>,
+}
+
+/// One question of one server.
+struct Dialogue {
+    server: String,
+    output: Output,
 }
 
 /// The user did not answer.
@@ -47,26 +57,70 @@ impl From<NoAnswer> for ElicitResult {
 }
 
 impl Asker {
-    pub(crate) fn new(server: &str, output: Output) -> Self {
+    pub(crate) fn new(output: Output) -> Self {
         Self {
-            server: server.to_owned(),
             output,
             lines: Arc::new(Mutex::new(Lines::NotStarted)),
         }
     }
 
     /// Asks one question; others wait for their turn.
-    pub(crate) async fn ask(&self, question: ElicitParams) -> ElicitResult {
+    async fn ask(&self, server: &str, question: ElicitParams) -> ElicitResult {
         let mut lines = self.lines.lock().await;
-        self.output.put_bar_away();
-        lines.forget();
+        let dialogue = self.begin(server, &mut lines);
         let answer = match question.mode() {
-            ElicitMode::Url => self.ask_url(&question, &mut lines).await,
-            _ => self.ask_form(&question, &mut lines).await,
+            ElicitMode::Url => dialogue.ask_url(&question, &mut lines).await,
+            _ => dialogue.ask_form(&question, &mut lines).await,
         };
         answer.unwrap_or_else(Into::into)
     }
 
+    /// Asks a yes-or-no question of our own.
+    pub(crate) async fn agrees(&self, question: &str) -> bool {
+        let mut lines = self.lines.lock().await;
+        let dialogue = self.begin("attache", &mut lines);
+        dialogue.consent(question, &mut lines).await.is_ok()
+    }
+
+    fn begin(&self, server: &str, lines: &mut Lines) -> Dialogue {
+        self.output.put_bar_away();
+        lines.forget();
+        Dialogue {
+            server: server.to_owned(),
+            output: self.output.clone(),
+        }
+    }
+}
+
+impl Questions for Asker {
+    fn elicitation(&self) -> Option<ElicitationModes> {
+        Some(ElicitationModes::FormAndUrl)
+    }
+
+    fn elicit(&self, server: ServerName, question: ElicitParams) -> Answering<ElicitResult> {
+        let asker = self.clone();
+        Box::pin(async move { asker.ask(server.as_str(), question).await })
+    }
+
+    fn sampling(&self) -> Option<SamplingTools> {
+        Some(SamplingTools::Refused)
+    }
+
+    fn sample(
+        &self,
+        server: ServerName,
+        request: CreateMessageParams,
+    ) -> Answering<Result<CreateMessageResult, Refusal>> {
+        let asker = self.clone();
+        Box::pin(async move {
+            let mut lines = asker.lines.lock().await;
+            let dialogue = asker.begin(server.as_str(), &mut lines);
+            dialogue.ask_for_model(&request, &mut lines).await
+        })
+    }
+}
+
+impl Dialogue {
     async fn ask_form(
         &self,
         question: &ElicitParams,
@@ -325,13 +379,14 @@ mod tests {
 
     async fn answer(question: &str, typed: &[&str]) -> String {
         let asker = Asker {
-            server: "demo".to_owned(),
             output: Output::new(Format::Human, Verbosity::Normal),
             lines: Arc::new(Mutex::new(Lines::Scripted(
                 typed.iter().map(|line| (*line).to_owned()).collect(),
             ))),
         };
-        let result = asker.ask(serde_json::from_str(question).unwrap()).await;
+        let result = asker
+            .ask("demo", serde_json::from_str(question).unwrap())
+            .await;
         serde_json::to_string(&result).unwrap()
     }
 

@@ -1,0 +1,96 @@
+//! A server's wish for a model's words, put to the person at the terminal.
+//!
+//! There is no model here: the person sees the whole conversation, and answers in its place or
+//! says no. Nothing is sent without having been seen (C-SAMP-05).
+
+use attache::Refusal;
+use attache::protocol::{Content, CreateMessageParams, CreateMessageResult};
+
+use super::{CANCEL, DECLINE, Dialogue, Lines, NoAnswer};
+use crate::output::{Style, Text, human};
+
+/// What an answer says it comes from: no model.
+const MODEL: &str = "person-at-terminal";
+
+impl Dialogue {
+    pub(super) async fn ask_for_model(
+        &self,
+        request: &CreateMessageParams,
+        lines: &mut Lines,
+    ) -> Result<CreateMessageResult, Refusal> {
+        self.output.aside_text(&self.conversation(request));
+        match self.model_answer(lines).await {
+            Ok(answer) => Ok(CreateMessageResult::new(MODEL, Content::text(answer))),
+            Err(NoAnswer::Declined) => Err(Refusal::new("the user declined")),
+            Err(NoAnswer::Cancelled) => Err(Refusal::new("the user left the question")),
+        }
+    }
+
+    async fn model_answer(&self, lines: &mut Lines) -> Result<String, NoAnswer> {
+        let mut text = Text::new();
+        text.add(Style::Name, "answer: ");
+        self.output.aside_text(&text);
+        let answer = self.line(lines).await?;
+        self.consent(&format!("send this to {}?", self.server), lines)
+            .await?;
+        Ok(answer)
+    }
+
+    fn conversation(&self, request: &CreateMessageParams) -> Text {
+        let mut text = self.heading("wants a model to go on with this");
+        if let Some(system) = &request.system_prompt {
+            text.add(Style::Name, "system").plain(":").end_line();
+            text.block(Style::Plain, system);
+        }
+        for message in &request.messages {
+            text.add(Style::Name, &message.role).plain(":").end_line();
+            text.append(human::contents(&message.content));
+        }
+        let rules = format!(
+            "there is no model here: answer in its place, in one line and at most {} tokens; \
+             {DECLINE} says no, {CANCEL} leaves",
+            request.max_tokens
+        );
+        text.faint(&rules).end_line();
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use attache::host::questions::Questions as _;
+    use tokio::sync::Mutex;
+
+    use super::super::Asker;
+    use super::*;
+    use crate::output::{Format, Output, Verbosity};
+
+    async fn answer(typed: &[&str]) -> Result<CreateMessageResult, Refusal> {
+        let asker = Asker {
+            output: Output::new(Format::Human, Verbosity::Normal),
+            lines: Arc::new(Mutex::new(Lines::Scripted(
+                typed.iter().map(|line| (*line).to_owned()).collect(),
+            ))),
+        };
+        let request = r#"{"messages":[{"role":"user","content":{"type":"text","text":"hi"}}],
+            "maxTokens":9}"#;
+        let server = "demo".parse().unwrap();
+        asker
+            .sample(server, serde_json::from_str(request).unwrap())
+            .await
+    }
+
+    #[tokio::test]
+    async fn a_person_answers_for_a_model_or_says_no() {
+        let given = answer(&["hello", "y"]).await.unwrap();
+        assert_eq!(
+            serde_json::to_string(&given).unwrap(),
+            r#"{"role":"assistant","content":{"type":"text","text":"hello"},"model":"person-at-terminal"}"#
+        );
+        for typed in [&["/decline"][..], &["hello", "n"], &["/cancel"], &[]] {
+            assert!(answer(typed).await.is_err(), "{typed:?}");
+        }
+    }
+}

@@ -1,0 +1,250 @@
+//! `attache __complete`: what the word being typed could become.
+//!
+//! Reads the table of arguments, the configuration file and the manifests of servers; starts
+//! nothing and waits for nothing. Names that would do something to a terminal are left out (S13).
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use attache::host::catalog::Listable;
+use attache::host::config::{Config, ServerConfig};
+use attache::host::manifest::remembered;
+use attache::host::manifest_folder;
+use attache::host::names::{Directory, ToolName};
+use attache::protocol::{Prompt, Resource, Tool};
+use clap::{Arg, Command, CommandFactory as _};
+
+use crate::args::RawArgs;
+use crate::arguments::Schema;
+use crate::configuration::Configuration;
+use crate::failure::Failure;
+use crate::output::{Output, safe_text};
+use crate::roster;
+
+pub(super) fn run(
+    words: &[String],
+    configuration: &Configuration,
+    output: &Output,
+) -> Result<(), Failure> {
+    let Some((current, before)) = words.split_last() else {
+        return Ok(());
+    };
+    let typed = Typed::read(before);
+    let configuration = match &typed.config {
+        Some(file) => Configuration::new(Some(PathBuf::from(file)))?,
+        None => configuration.clone(),
+    };
+    let known = Known::new(&configuration, typed.server.as_deref());
+    let mut answer = String::new();
+    for candidate in candidates(&typed, current, &known) {
+        let is_harmless = safe_text::one_line(&candidate) == candidate.as_str();
+        if is_harmless && candidate.starts_with(current.as_str()) && !candidate.contains(' ') {
+            answer.push_str(&candidate);
+            answer.push('\n');
+        }
+    }
+    output.ready_made(&answer)
+}
+
+/// The words before the one being typed.
+struct Typed {
+    command: Command,
+    /// The verbs so far: one, or two for `config`.
+    verbs: Vec<String>,
+    positional: Vec<String>,
+    /// The option whose value is being typed.
+    option: Option<Arg>,
+    config: Option<String>,
+    server: Option<String>,
+    /// The server's command is being typed, which is none of ours.
+    is_in_command: bool,
+}
+
+impl Typed {
+    fn read(words: &[String]) -> Self {
+        let mut root = RawArgs::command();
+        root.build();
+        let mut typed = Self {
+            command: root,
+            verbs: Vec::new(),
+            positional: Vec::new(),
+            option: None,
+            config: None,
+            server: None,
+            is_in_command: false,
+        };
+        for word in words {
+            typed.take(word);
+        }
+        typed
+    }
+
+    fn take(&mut self, word: &str) {
+        if let Some(option) = self.option.take() {
+            match option.get_id().as_str() {
+                "config" => self.config = Some(word.to_owned()),
+                "server_option" => self.server = Some(word.to_owned()),
+                _ => {}
+            }
+        } else if word == "--" {
+            self.is_in_command = true;
+        } else if let Some(option) = self.find_option(word) {
+            self.option = Some(option).filter(|option| option.get_action().takes_values());
+        } else if word.starts_with('-') {
+            // An option with its value, or one we do not know.
+        } else if let Some(verb) = self.command.find_subcommand(word).cloned() {
+            self.command = verb;
+            self.verbs.push(word.to_owned());
+        } else {
+            self.positional.push(word.to_owned());
+        }
+    }
+
+    fn find_option(&self, word: &str) -> Option<Arg> {
+        let mut options = self.command.get_arguments();
+        let is_it = |option: &&Arg| {
+            let long = word.strip_prefix("--");
+            let short = word.strip_prefix('-').filter(|it| it.chars().count() == 1);
+            (long.is_some() && option.get_long() == long)
+                || (short.is_some() && option.get_short() == short.and_then(|it| it.chars().next()))
+        };
+        options.find(is_it).cloned()
+    }
+}
+
+fn candidates(typed: &Typed, current: &str, known: &Known) -> Vec<String> {
+    if typed.is_in_command {
+        return Vec::new();
+    }
+    if let Some(option) = &typed.option {
+        return match option.get_id().as_str() {
+            "server_option" => known.server_names(),
+            _ => {
+                let values = option.get_possible_values();
+                values.iter().map(|it| it.get_name().to_owned()).collect()
+            }
+        };
+    }
+    if current.starts_with('-') {
+        let options = typed.command.get_arguments();
+        let options = options.filter(|option| !option.is_hide_set());
+        return options
+            .filter_map(|option| Some(format!("--{}", option.get_long()?)))
+            .collect();
+    }
+    let first = typed.positional.first();
+    let verbs: Vec<&str> = typed.verbs.iter().map(String::as_str).collect();
+    match (verbs.as_slice(), first) {
+        ([] | ["config"], None) => {
+            let verbs = typed.command.get_subcommands();
+            let verbs = verbs.filter(|verb| !verb.is_hide_set());
+            verbs.map(|verb| verb.get_name().to_owned()).collect()
+        }
+        (["completions"], None) => ["bash", "zsh", "fish"].map(str::to_owned).to_vec(),
+        (["ls" | "tools" | "resources" | "prompts" | "doctor" | "logs" | "trust"], None) => {
+            known.server_names()
+        }
+        (["call"], None) => known.names::<Tool>(),
+        (["prompt"], None) => known.names::<Prompt>(),
+        (["read"], None) | (["watch"], _) => {
+            let resources = known.entries::<Resource>();
+            resources.map(|(_, resource)| resource.uri).collect()
+        }
+        (["call"], Some(tool)) => tool_arguments(tool, typed, current, known),
+        (["prompt"], Some(prompt)) => prompt_arguments(prompt, typed, known),
+        _ => Vec::new(),
+    }
+}
+
+fn tool_arguments(name: &str, typed: &Typed, current: &str, known: &Known) -> Vec<String> {
+    let Some(tool) = known.find::<Tool>(name) else {
+        return Vec::new();
+    };
+    let schema = Schema::of_tool(&tool);
+    if let Some((key, _)) = current.split_once('=') {
+        let values = schema.choices_for(key).into_iter();
+        return values.map(|value| format!("{key}={value}")).collect();
+    }
+    unused(schema.names().iter().map(String::as_str), typed)
+}
+
+fn prompt_arguments(name: &str, typed: &Typed, known: &Known) -> Vec<String> {
+    let Some(prompt) = known.find::<Prompt>(name) else {
+        return Vec::new();
+    };
+    let arguments = prompt.arguments.iter().flatten();
+    unused(arguments.map(|argument| argument.name.as_str()), typed)
+}
+
+/// The names that have no value yet, each ready to be given one.
+fn unused<'a>(names: impl Iterator<Item = &'a str>, typed: &Typed) -> Vec<String> {
+    let used: BTreeSet<&str> = typed.positional[1..]
+        .iter()
+        .map(|word| word.split(['=', ':']).next().unwrap_or(word))
+        .collect();
+    names
+        .filter(|name| !used.contains(name))
+        .map(|name| format!("{name}="))
+        .collect()
+}
+
+/// The servers, and what is remembered of each.
+struct Known {
+    servers: Vec<ServerConfig>,
+    manifests: Option<PathBuf>,
+}
+
+impl Known {
+    /// A file that cannot be read knows no servers; this is no place to complain.
+    fn new(configuration: &Configuration, server: Option<&str>) -> Self {
+        let config = match configuration.load() {
+            Ok(Some(loaded)) => loaded.config().clone(),
+            Ok(None) => roster::built_in().unwrap_or_default(),
+            Err(_) => Config::default(),
+        };
+        let mut servers: Vec<ServerConfig> = config.servers.into_values().collect();
+        if let Some(only) = server {
+            servers.retain(|server| server.name.as_str() == only);
+        }
+        Self {
+            servers,
+            manifests: configuration.state_folder().map(|it| manifest_folder(&it)),
+        }
+    }
+
+    fn server_names(&self) -> Vec<String> {
+        let names = self.servers.iter().map(|server| server.name.to_string());
+        names.collect()
+    }
+
+    fn entries<T: Listable>(&self) -> impl Iterator<Item = (ToolName, T)> {
+        let folder = self.manifests.as_deref();
+        self.servers.iter().flat_map(move |server| {
+            let list = folder.and_then(|folder| remembered::<T>(folder, server));
+            let entries = list.map(|list| list.entries.items).unwrap_or_default();
+            entries.into_iter().map(|entry| {
+                let name = ToolName::new(server.name.clone(), entry.own_name());
+                (name, entry)
+            })
+        })
+    }
+
+    /// The names of entries: plain ones where they suffice, and all qualified ones.
+    fn names<T: Listable>(&self) -> Vec<String> {
+        let names: Vec<ToolName> = self.entries::<T>().map(|(name, _)| name).collect();
+        let directory = Directory::new(names.iter().cloned());
+        let plain = names
+            .iter()
+            .filter(|name| directory.is_unambiguous(&name.tool));
+        let plain = plain.map(|name| name.tool.clone());
+        let qualified = names.iter().map(ToString::to_string);
+        plain.chain(qualified).collect()
+    }
+
+    fn find<T: Listable>(&self, given: &str) -> Option<T> {
+        let names = self.entries::<T>().map(|(name, _)| name);
+        let found = Directory::new(names).resolve(given).ok()?;
+        let mut entries = self.entries::<T>();
+        entries.find_map(|(name, entry)| (name == found).then_some(entry))
+    }
+}

@@ -1,0 +1,54 @@
+//! `attache completions`: scripts that make shells ask us what could come next.
+//!
+//! The scripts know nothing themselves; every answer comes from `complete`.
+
+use crate::args::Shell;
+use crate::failure::Failure;
+use crate::output::Output;
+
+/// Bash breaks words at `=` and `:`, so the words are taken from the line itself, and of each
+/// answer only what follows the last such mark is given back.
+const BASH: &str = r#"_attache() {
+    local line=${COMP_LINE:0:COMP_POINT} current answer broken
+    local -a words
+    read -ra words <<<"$line"
+    [[ $line == *[[:space:]] ]] && words+=("")
+    current=${words[-1]}
+    broken=${current##*[=:]}
+    COMPREPLY=()
+    while IFS= read -r answer; do
+        COMPREPLY+=("${answer:$((${#current} - ${#broken}))}")
+        [[ $answer == *[=/] ]] && compopt -o nospace
+    done < <(command "${words[0]}" __complete -- "${words[@]:1}" 2>/dev/null)
+}
+complete -o default -F _attache attache
+"#;
+
+const ZSH: &str = r#"#compdef attache
+_attache() {
+    local -a answers whole partial
+    answers=("${(@f)$(command ${words[1]} __complete -- "${(@)words[2,CURRENT]}" 2>/dev/null)}")
+    answers=(${answers:#})
+    partial=(${(M)answers:#*[=/]})
+    whole=(${answers:#*[=/]})
+    (( ${#partial} )) && compadd -Q -S '' -- $partial
+    (( ${#whole} )) && compadd -Q -- $whole
+    (( ${#answers} )) || _files
+}
+compdef _attache attache
+"#;
+
+const FISH: &str = r#"function __attache_complete
+    set -l words (commandline -opc)
+    $words[1] __complete -- $words[2..-1] (commandline -ct) 2>/dev/null
+end
+complete -c attache -a '(__attache_complete)'
+"#;
+
+pub(super) fn run(shell: Shell, output: &Output) -> Result<(), Failure> {
+    output.ready_made(match shell {
+        Shell::Bash => BASH,
+        Shell::Zsh => ZSH,
+        Shell::Fish => FISH,
+    })
+}

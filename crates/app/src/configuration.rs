@@ -1,0 +1,148 @@
+//! The user's configuration: where it is, what it says, and whether it may run anything.
+//!
+//! The only place that reads the environment and the configuration file. What becomes of the
+//! servers in it is decided in `roster`.
+
+use std::path::{Path, PathBuf};
+
+use attache::host::config::{Config, Found, Problem, Severity, Surroundings, find};
+use attache::host::trust::{Loaded, Trust, TrustState, Untrusted, WouldRun, would_run};
+
+use crate::failure::Failure;
+
+/// The file of approved project files, below the state folder.
+const TRUST_FILE: &str = "trust.json";
+/// The file of remembered answers, below the state folder.
+const ANSWERS_FILE: &str = "answers.json";
+/// The file of approved definitions of tools, beside the configuration file.
+const LOCK_FILE: &str = "attache.lock";
+
+/// The machine and the user, and the file they named.
+#[derive(Clone, Debug)]
+pub(crate) struct Configuration {
+    pub(crate) surroundings: Surroundings,
+    named: Option<PathBuf>,
+}
+
+impl Configuration {
+    /// Looks at this process's environment and working folder.
+    pub(crate) fn new(named: Option<PathBuf>) -> Result<Self, Failure> {
+        let folder = std::env::current_dir().map_err(|error| {
+            Failure::unexpected(format!("cannot tell the working folder: {error}"))
+        })?;
+        Ok(Self {
+            surroundings: Surroundings::new(std::env::vars_os(), folder),
+            named,
+        })
+    }
+
+    /// The file that counts, if there is one.
+    pub(crate) fn found(&self) -> Option<Found> {
+        find(self.named.as_deref(), &self.surroundings)
+    }
+
+    /// Reads the file that counts. Nothing of it may run yet.
+    pub(crate) fn load(&self) -> Result<Option<Loaded>, Failure> {
+        let Some(found) = self.found() else {
+            return Ok(None);
+        };
+        let file = found.file.clone();
+        let loaded = match self.trust() {
+            Some(trust) => Loaded::read(found, &self.surroundings, &trust),
+            // Without a place to remember approvals a project's file cannot have one.
+            None => Loaded::read(found, &self.surroundings, &Trust::in_file("")),
+        };
+        match loaded {
+            Ok(loaded) => Ok(Some(loaded)),
+            Err(error) => Err(Failure::config(format!(
+                "cannot read {}: {error}",
+                file.display()
+            ))),
+        }
+    }
+
+    /// The configuration of the file that counts, to run. `None` if there is no file.
+    pub(crate) fn runnable(&self) -> Result<Option<Config>, Failure> {
+        let Some(loaded) = self.load()? else {
+            return Ok(None);
+        };
+        if let Some(problem) = whole_file(loaded.config()) {
+            return Err(problem_failure(problem));
+        }
+        let runnable = loaded.into_runnable();
+        runnable.map(Some).map_err(|untrusted| refusal(&untrusted))
+    }
+
+    /// The memory of approved project files, if there is a place for it.
+    pub(crate) fn trust(&self) -> Option<Trust> {
+        Some(Trust::in_file(self.state_folder()?.join(TRUST_FILE)))
+    }
+
+    /// Where logs, remembered lists, answers and approvals are kept.
+    pub(crate) fn state_folder(&self) -> Option<PathBuf> {
+        self.surroundings.state_folder()
+    }
+
+    /// Where the user's answers are kept.
+    pub(crate) fn answers_file(&self) -> Option<PathBuf> {
+        Some(self.state_folder()?.join(ANSWERS_FILE))
+    }
+
+    /// Where the approved definitions of tools of this configuration are kept.
+    pub(crate) fn lock_file(&self) -> Option<PathBuf> {
+        Some(lock_file(&self.found()?.file))
+    }
+}
+
+fn lock_file(config: &Path) -> PathBuf {
+    config.with_file_name(LOCK_FILE)
+}
+
+/// An error that spoils the file as a whole.
+fn whole_file(config: &Config) -> Option<&Problem> {
+    let spoils = |problem: &&Problem| {
+        problem.severity == Severity::Error && problem.server.is_none() && problem.key.is_empty()
+    };
+    config.problems.iter().find(spoils)
+}
+
+/// A line of the file that does not make sense.
+pub(crate) fn problem_failure(problem: &Problem) -> Failure {
+    let without_hint = Problem {
+        hint: None,
+        ..problem.clone()
+    };
+    let failure = Failure::config(without_hint.to_string());
+    let failure = match &problem.server {
+        Some(server) => failure.of(server),
+        None => failure,
+    };
+    match &problem.hint {
+        Some(hint) => failure.hint(hint.as_str()),
+        None => failure.hint("mend that line; `attache config check` shows all of them"),
+    }
+}
+
+fn refusal(untrusted: &Untrusted) -> Failure {
+    let file = untrusted.file.display();
+    let why = match untrusted.state {
+        TrustState::Changed => "has changed since you approved it",
+        TrustState::New | TrustState::Trusted => "came with this folder and is not approved",
+    };
+    let commands: Vec<String> = untrusted.would_run.iter().map(command_line).collect();
+    let would = match commands.is_empty() {
+        true => "it names no server".to_owned(),
+        false => format!("it would run {}", commands.join("; ")),
+    };
+    Failure::refused(format!("nothing was started: {file} {why}; {would}"))
+        .hint("`attache trust` shows it and approves it; --config FILE takes another one")
+}
+
+fn command_line(would_run: &WouldRun) -> String {
+    format!("{}: {}", would_run.server, would_run.what.join(" "))
+}
+
+/// What a file would run, server by server.
+pub(crate) fn would_run_of(loaded: &Loaded) -> Vec<WouldRun> {
+    would_run(loaded.config())
+}

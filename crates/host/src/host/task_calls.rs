@@ -1,0 +1,32 @@
+//! Calling a tool that takes nothing but a task (2025-11-25).
+//!
+//! The same steps as any call up to the request itself: name, policy and pins, a running server.
+//! What becomes of the task is the caller's affair.
+
+use attache_client::protocol::Tool;
+use attache_client::{Error as ClientError, TaskStart};
+
+use super::calling::{Call, permit};
+use crate::error::Error;
+use crate::supervisor::Patience;
+
+impl Call {
+    /// Makes the call as a task of the server. It is never repeated: a task that was begun may be
+    /// running.
+    pub async fn as_task(self) -> Result<TaskStart, Error> {
+        let (station, tool) = self.host.find::<Tool>(&self.name).await?;
+        let failed = |error| Error::Request {
+            server: station.name().clone(),
+            error,
+        };
+        let arguments = self.arguments.map_err(|problem| {
+            failed(ClientError::Input(format!(
+                "the arguments of {tool}: {problem}"
+            )))
+        })?;
+        permit(&station, &tool, &arguments, self.asker).await?;
+        let connection = station.connection_after(0, Patience::Persistent).await?;
+        let started = connection.client.call_as_task(&tool, arguments, None);
+        started.await.map_err(failed)
+    }
+}
