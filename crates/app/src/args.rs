@@ -208,6 +208,9 @@ its tools are compared with those that you approved before; differences are show
 Example:
   attache trust notes")]
     Trust(RawTrust),
+    /// Log in to servers behind a URL, log out, or see where you are logged in
+    #[command(subcommand, after_help = "Example:\n  attache auth login tracker")]
+    Auth(RawAuth),
     /// Find, check, import and export configurations
     #[command(subcommand, after_help = "Example:\n  attache config discover")]
     Config(RawConfig),
@@ -271,6 +274,31 @@ pub(crate) struct RawTrust {
     /// Approve without asking, for scripts
     #[arg(short, long)]
     pub(crate) yes: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum RawAuth {
+    /// Show where you are logged in
+    #[command(after_help = "Example:\n  attache auth status --json")]
+    Status {
+        /// The server's name or URL; all servers if there is none
+        #[arg(value_name = "SERVER")]
+        name: Option<String>,
+    },
+    /// Log in with a browser, or as the configuration says
+    #[command(after_help = "Example:\n  attache auth login https://example.org/mcp")]
+    Login {
+        /// The server's name or URL
+        #[arg(value_name = "SERVER")]
+        name: String,
+    },
+    /// Log out: tokens are revoked where that is offered, and forgotten
+    #[command(after_help = "Example:\n  attache auth logout tracker")]
+    Logout {
+        /// The server's name or URL
+        #[arg(value_name = "SERVER")]
+        name: String,
+    },
 }
 
 #[derive(Debug, Subcommand)]

@@ -3,10 +3,10 @@
 //! The only place that reads the environment and the configuration file. What becomes of the
 //! servers in it is decided in `roster`.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use attache::host::config::{Config, Found, Problem, Severity, Surroundings, find};
-use attache::host::trust::{Loaded, Trust, TrustState, Untrusted, WouldRun, would_run};
+use attache::host::trust::{Loaded, Trust, TrustState, Untrusted, WouldRun};
 
 use crate::failure::Failure;
 
@@ -14,6 +14,8 @@ use crate::failure::Failure;
 const TRUST_FILE: &str = "trust.json";
 /// The file of remembered answers, below the state folder.
 const ANSWERS_FILE: &str = "answers.json";
+/// The folder of logins in the state folder.
+const LOGINS_FOLDER: &str = "logins";
 /// The file of approved definitions of tools, beside the configuration file.
 const LOCK_FILE: &str = "attache.lock";
 
@@ -88,14 +90,15 @@ impl Configuration {
         Some(self.state_folder()?.join(ANSWERS_FILE))
     }
 
+    /// Where the user's logins are kept.
+    pub(crate) fn logins_folder(&self) -> Option<PathBuf> {
+        Some(self.state_folder()?.join(LOGINS_FOLDER))
+    }
+
     /// Where the approved definitions of tools of this configuration are kept.
     pub(crate) fn lock_file(&self) -> Option<PathBuf> {
-        Some(lock_file(&self.found()?.file))
+        Some(self.found()?.file.with_file_name(LOCK_FILE))
     }
-}
-
-fn lock_file(config: &Path) -> PathBuf {
-    config.with_file_name(LOCK_FILE)
 }
 
 /// An error that spoils the file as a whole.
@@ -140,9 +143,4 @@ fn refusal(untrusted: &Untrusted) -> Failure {
 
 fn command_line(would_run: &WouldRun) -> String {
     format!("{}: {}", would_run.server, would_run.what.join(" "))
-}
-
-/// What a file would run, server by server.
-pub(crate) fn would_run_of(loaded: &Loaded) -> Vec<WouldRun> {
-    would_run(loaded.config())
 }

@@ -12,8 +12,8 @@ use attache::protocol::{Extra, SubscriptionFilter};
 use clap::Parser as _;
 
 use crate::args::{
-    CommonArgs, RawArgs, RawCall, RawCommand, RawConfig, RawDialect, RawEra, RawForm, RawImport,
-    RawProgress, RawServe, RawWatch, ServerCommand, Shell,
+    CommonArgs, RawArgs, RawAuth, RawCall, RawCommand, RawConfig, RawDialect, RawEra, RawForm,
+    RawImport, RawProgress, RawServe, RawWatch, ServerCommand, Shell,
 };
 use crate::arguments::{self, Given};
 use crate::failure::Failure;
@@ -74,6 +74,9 @@ pub(crate) enum Action {
     },
     Doctor,
     Trust(Approval),
+    AuthStatus,
+    AuthLogin,
+    AuthLogout,
     ConfigPath,
     ConfigCheck,
     ConfigDiscover,
@@ -265,6 +268,9 @@ fn understand_command(
             };
             (Action::Trust(approval), args.name)
         }
+        RawCommand::Auth(RawAuth::Status { name }) => (Action::AuthStatus, name),
+        RawCommand::Auth(RawAuth::Login { name }) => (Action::AuthLogin, Some(name)),
+        RawCommand::Auth(RawAuth::Logout { name }) => (Action::AuthLogout, Some(name)),
         RawCommand::Config(command) => (understand_config(command), None),
         RawCommand::Completions { shell } => (Action::Completions(shell), None),
         RawCommand::Complete { words } => (Action::Complete(words), None),

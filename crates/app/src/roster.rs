@@ -13,7 +13,7 @@ use attache::host::config::{
     ServerName, Severity, Source, Transport,
 };
 use attache::host::policy::{Answers, Pins};
-use attache::host::{Error, Host, HostBuilder, Lifetime, nearest};
+use attache::host::{Accounts, Error, Host, HostBuilder, Lifetime, nearest};
 
 use crate::builtin_server;
 use crate::configuration::{Configuration, problem_failure};
@@ -23,6 +23,9 @@ use crate::target::{Target, program_name};
 
 /// Servers inside this executable: their names, and the words that start them.
 const BUILT_IN: &[(&str, &[&str])] = &[(builtin_server::NAME, &[builtin_server::SUBCOMMAND])];
+/// Servers inside this executable that are there for whoever names them, unless a configured one
+/// has the name.
+const READY_MADE: &[(&str, &[&str])] = &[("lisp", &["serve", "lisp"])];
 
 /// The servers that one command sees.
 #[derive(Debug, Default)]
@@ -41,6 +44,8 @@ struct Places {
     state: Option<PathBuf>,
     answers: Option<PathBuf>,
     lock: Option<PathBuf>,
+    /// Logins are the user's, whatever servers are named.
+    logins: Option<PathBuf>,
 }
 
 impl Roster {
@@ -59,6 +64,7 @@ impl Roster {
             Target::All => Self::configured(configuration)?,
             Target::Named(name) => Self::configured(configuration)?.only(name)?,
         };
+        roster.places.logins = configuration.logins_folder();
         if overrides.are_for_one_server() && roster.len() > 1 {
             return Err(Failure::usage("--env and --cwd are for one server")
                 .hint("name it, or give its command after `--`"));
@@ -100,6 +106,7 @@ impl Roster {
                 state,
                 answers: configuration.answers_file(),
                 lock: configuration.lock_file(),
+                logins: None,
             },
         })
     }
@@ -122,6 +129,11 @@ impl Roster {
     pub(crate) fn only(mut self, name: &str) -> Result<Self, Failure> {
         if let Some((_, problem)) = self.misconfigured.iter().find(|(server, _)| server == name) {
             return Err(problem_failure(problem));
+        }
+        if !self.has(name)
+            && let Some(made) = server_inside(READY_MADE, name)?
+        {
+            self.config.servers.insert(made.name.clone(), made);
         }
         if !self.has(name) {
             let names: Vec<ServerName> = self.names();
@@ -170,7 +182,10 @@ impl Roster {
     }
 
     fn knows(&self, name: &str) -> bool {
-        self.has(name) || self.misconfigured.iter().any(|(server, _)| server == name)
+        let is_ready_made = READY_MADE.iter().any(|(made, _)| *made == name);
+        is_ready_made
+            || self.has(name)
+            || self.misconfigured.iter().any(|(server, _)| server == name)
     }
 
     fn has(&self, name: &str) -> bool {
@@ -204,9 +219,18 @@ impl Roster {
         }
     }
 
+    /// The logins of the user.
+    pub(crate) fn accounts(&self) -> Accounts {
+        match &self.places.logins {
+            Some(folder) => Accounts::in_folder(folder),
+            None => Accounts::in_memory(),
+        }
+    }
+
     /// Turns it into a host to be, for one command.
     pub(crate) fn host(self) -> Result<HostBuilder, Failure> {
         let pins = self.pins()?;
+        let accounts = self.accounts();
         let answers = match &self.places.answers {
             Some(file) => {
                 Answers::in_file(file).map_err(|error| Failure::config(error.to_string()))?
@@ -215,6 +239,7 @@ impl Roster {
         };
         let mut builder = Host::builder(self.config)
             .lifetime(Lifetime::OneShot)
+            .accounts(accounts)
             .pins(Arc::new(pins))
             .answers(Arc::new(answers));
         if let Some(folder) = self.places.state {
@@ -227,23 +252,30 @@ impl Roster {
     }
 }
 
-/// The servers inside this executable.
+/// The servers inside this executable that are there when nothing is configured.
 pub(crate) fn built_in() -> Result<Config, Failure> {
+    let mut config = Config::default();
+    for (name, _) in BUILT_IN {
+        if let Some(server) = server_inside(BUILT_IN, name)? {
+            config.servers.insert(server.name.clone(), server);
+        }
+    }
+    Ok(config)
+}
+
+/// One of the servers inside this executable, by its name.
+fn server_inside(table: &[(&str, &[&str])], name: &str) -> Result<Option<ServerConfig>, Failure> {
+    let Some((name, words)) = table.iter().find(|(known, _)| *known == name) else {
+        return Ok(None);
+    };
     let executable = std::env::current_exe().map_err(|error| {
         Failure::unexpected(format!("cannot find this program's own file: {error}"))
     })?;
     let command = executable.to_string_lossy().into_owned();
-    let servers = BUILT_IN.iter().map(|(name, words)| {
-        let words = words.iter().map(|word| (*word).to_owned()).collect();
-        let name = ServerName::from_any(name);
-        let transport = stdio(command.clone(), words);
-        let server = ServerConfig::new(name.clone(), transport, Source::program());
-        (name, server)
-    });
-    Ok(Config {
-        servers: servers.collect(),
-        ..Config::default()
-    })
+    let words = words.iter().map(|word| (*word).to_owned()).collect();
+    let transport = stdio(command, words);
+    let server = ServerConfig::new(ServerName::from_any(name), transport, Source::program());
+    Ok(Some(server))
 }
 
 fn stdio(command: String, args: Vec<String>) -> Transport {

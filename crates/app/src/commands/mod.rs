@@ -3,6 +3,7 @@
 //! A command asks its session for something and gives it to the output. Knows nothing of signals,
 //! processes and terminals.
 
+mod auth;
 mod call;
 mod complete;
 mod completions;
@@ -84,6 +85,9 @@ async fn without_servers(
         }
         Action::Doctor => doctor::run(target, configuration, overrides, output).await,
         Action::Trust(approval) => trust::run(target, configuration, approval, output).await,
+        Action::AuthStatus => auth::status(target, configuration, output).await,
+        Action::AuthLogin => auth::login(target, configuration, output).await,
+        Action::AuthLogout => auth::logout(target, configuration, output).await,
         Action::ConfigPath => config::path(configuration, output),
         Action::ConfigCheck => config::check(configuration, output),
         Action::ConfigDiscover => config_exchange::discover(configuration, output),

@@ -5,12 +5,12 @@
 
 use attache::host::names::ToolName;
 use attache::host::policy::{Drift, PinState};
-use attache::host::trust::{Loaded, TrustState};
+use attache::host::trust::{Loaded, TrustState, would_run};
 use attache::protocol::Tool;
 
 use super::listing;
 use crate::ask::Asker;
-use crate::configuration::{Configuration, would_run_of};
+use crate::configuration::Configuration;
 use crate::failure::Failure;
 use crate::invocation::{Approval, Completeness};
 use crate::output::{Output, Style, Text};
@@ -65,7 +65,7 @@ async fn approve_file(
         TrustState::New | TrustState::Trusted => " would run:",
     });
     text.end_line();
-    for server in would_run_of(&loaded) {
+    for server in would_run(loaded.config()) {
         text.plain("  ")
             .add(Style::Name, server.server.as_str())
             .plain("  ")

@@ -93,7 +93,7 @@ fn the_doctor_names_one_cause_and_one_remedy() {
     let message = outcome.error()["message"].clone();
     assert_eq!(
         message,
-        "3 of 9 servers answered; not leaving, misspelt, missing, old, silent, slow"
+        "3 of 9 servers answered; not leaving, missing, misspelt, old, silent, slow"
     );
 }
 
