@@ -33,8 +33,29 @@ pub enum EndReason {
 }
 
 /// Serves a client over a pair of byte streams until it leaves, and what it asked before that is
-/// answered or out of time.
+/// answered or out of time. Dropping the future ends the connection.
 pub async fn serve<S: Service>(
+    service: S,
+    limits: Limits,
+    principal: Principal,
+    read: impl AsyncRead + Send + Unpin + 'static,
+    write: impl AsyncWrite + Send + Unpin + 'static,
+) -> EndReason {
+    // In a task of its own the connection runs on the runtime's workers, which are told of input
+    // first. A future that a program merely blocks on would be woken across threads each time.
+    let mut connection = JoinSet::new();
+    connection.spawn(run(service, limits, principal, read, write));
+    match connection.join_next().await {
+        Some(Ok(reason)) => reason,
+        Some(Err(error)) => match error.try_into_panic() {
+            Ok(panic) => std::panic::resume_unwind(panic),
+            Err(error) => EndReason::ReadFailed(error.to_string()),
+        },
+        None => EndReason::EndOfInput,
+    }
+}
+
+async fn run<S: Service>(
     service: S,
     limits: Limits,
     principal: Principal,
@@ -42,7 +63,8 @@ pub async fn serve<S: Service>(
     write: impl AsyncWrite + Send + Unpin + 'static,
 ) -> EndReason {
     let writer = Arc::new(LineWriter::new(Box::new(write), limits.max_output));
-    let writing = tokio::spawn({
+    let mut writing = JoinSet::new();
+    writing.spawn({
         let writer = Arc::clone(&writer);
         async move { writer.run().await }
     });
@@ -58,7 +80,6 @@ pub async fn serve<S: Service>(
     };
     let reason = connection.read_all(&mut read).await;
     connection.finish(&reason).await;
-    writing.abort();
     reason
 }
 
