@@ -33,7 +33,9 @@ impl HttpServer {
             .spawn()?;
         let mut address = String::new();
         BufReader::new(child.stdout.take().ok_or("no stdout")?).read_line(&mut address)?;
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()?;
         let mut connections = Vec::new();
         for _ in 0..CONNECTIONS {
             let stream = runtime.block_on(TcpStream::connect(address.trim()))?;
@@ -83,7 +85,11 @@ impl HttpServer {
                     Ok::<_, Box<dyn std::error::Error + Send + Sync>>(connection)
                 });
             }
-            running.join_all().await.into_iter().collect::<Result<Vec<_>>>()
+            running
+                .join_all()
+                .await
+                .into_iter()
+                .collect::<Result<Vec<_>>>()
         })?;
         self.connections = connections;
         Ok((calls_each * CONNECTIONS) as f64 / started.elapsed().as_secs_f64())

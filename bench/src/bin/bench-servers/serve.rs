@@ -26,7 +26,9 @@ struct Echo {
 }
 
 pub(crate) fn run(kit: &str, face: &str) -> Result<()> {
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()?;
     runtime.block_on(async {
         match (kit, face) {
             ("attache", "stdio") => {
@@ -75,7 +77,9 @@ fn attache() -> Result<attache_server::Server> {
     let echo = attache_server::Tool::new("echo", "Says it back.", |_, it: Echo| async move {
         Ok(it.message)
     });
-    Ok(attache_server::Server::builder("bench", "1.0.0").tool(echo).build()?)
+    Ok(attache_server::Server::builder("bench", "1.0.0")
+        .tool(echo)
+        .build()?)
 }
 
 #[derive(Clone)]

@@ -33,7 +33,9 @@ impl StdioServer {
         };
         server.exchange(br#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"bench","version":"1"}}}
 "#)?;
-        server.stdin.write_all(b"{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}\n")?;
+        server
+            .stdin
+            .write_all(b"{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}\n")?;
         Ok(server)
     }
 
@@ -63,6 +65,17 @@ impl StdioServer {
             self.check()?;
         }
         Ok((batches * IN_FLIGHT) as f64 / started.elapsed().as_secs_f64())
+    }
+
+    /// How much processor time the server has used, all threads together.
+    pub(crate) fn processor_time(&self) -> Result<Duration> {
+        let mut nanoseconds = 0;
+        for task in std::fs::read_dir(format!("/proc/{}/task", self.child.id()))? {
+            let used = std::fs::read_to_string(task?.path().join("schedstat"))?;
+            let used = used.split(' ').next().unwrap_or_default();
+            nanoseconds += used.parse::<u64>()?;
+        }
+        Ok(Duration::from_nanos(nanoseconds))
     }
 
     fn exchange(&mut self, request: &[u8]) -> Result<()> {
