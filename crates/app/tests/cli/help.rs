@@ -28,6 +28,7 @@ fn the_program() {
       logs         Print the log files of servers: their stderr, logs and states
       doctor       Find out what is wrong with servers: one cause, one remedy
       trust        Approve a project's configuration file, or the tools of a server as they are now
+      auth         Log in to servers behind a URL, log out, or see where you are logged in
       config       Find, check, import and export configurations
       completions  Print a script that makes a shell complete servers, tools and arguments
       man          Print the manual page

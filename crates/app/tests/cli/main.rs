@@ -12,6 +12,7 @@ mod harness;
 mod help;
 mod hostile;
 mod real_servers;
+mod remote;
 mod serve_lisp;
 #[cfg(unix)]
 mod signals;
