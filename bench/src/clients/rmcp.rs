@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use rmcp::model::{CallToolRequestParams, CallToolResult, JsonObject};
 use rmcp::service::RunningService;
-use rmcp::transport::TokioChildProcess;
+use rmcp::transport::{StreamableHttpClientTransport, TokioChildProcess};
 use rmcp::{RoleClient, ServiceExt};
 use serde_json::Value;
 
@@ -33,6 +33,16 @@ impl Rmcp {
 
 impl AsyncConnection for Rmcp {
     async fn open(server: &ServerCommand) -> Result<Self> {
+        if let Some(address) = server.address() {
+            // Its HTTP library is built without a provider of TLS here and wants one, though the
+            // address is a plain one. A second connection finds it installed.
+            let _ = rustls::crypto::ring::default_provider().install_default();
+            let transport = StreamableHttpClientTransport::from_uri(address);
+            let service = ().serve(transport).await?;
+            return Ok(Self {
+                service: Arc::new(service),
+            });
+        }
         let mut command = tokio::process::Command::new(&server.program);
         command.args(&server.arguments);
         let service = ().serve(TokioChildProcess::new(command)?).await?;
