@@ -28,6 +28,14 @@ pub(crate) struct ServerCommand {
     pub(crate) arguments: Vec<String>,
 }
 
+impl ServerCommand {
+    /// Where the server listens, if it is one that listens.
+    pub(crate) fn address(&self) -> Option<&str> {
+        let address = self.program.as_str();
+        address.starts_with("http://").then_some(address)
+    }
+}
+
 /// One piece of work. All but `Open` use the connection opened first.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(tag = "do", rename_all = "snake_case")]

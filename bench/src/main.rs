@@ -5,6 +5,7 @@
 mod clients;
 mod control;
 mod counting;
+mod http_server;
 mod measure;
 mod one_shot;
 mod report;

@@ -238,6 +238,26 @@ fn columns(work: Work) -> Vec<Column> {
             )
             .of_measurement(1),
         ],
+        Work::Http => vec![
+            column(
+                "sequential call over HTTP, p50",
+                Unit::Microseconds,
+                |round| Some(round.quantile(0.5)? / 1e3),
+            )
+            .target(AttacheTyped, RatioAtMost(0.67), RatioAtMost(0.5)),
+            column(
+                "sequential call over HTTP, client's processor time",
+                Unit::Microseconds,
+                |round| Some(round.processor_time? / round.values.len() as f64 / 1e3),
+            ),
+            column(
+                "64 calls in flight over HTTP, calls/s",
+                Unit::ThousandCallsPerSecond,
+                |round| Some(per_nanosecond(round)? * 1e6),
+            )
+            .of_measurement(1)
+            .target(AttacheTyped, RatioAtLeast(1.5), RatioAtLeast(2.0)),
+        ],
     }
 }
 

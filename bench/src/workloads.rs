@@ -10,6 +10,7 @@ use crate::Result;
 use crate::clients::ClientKind;
 use crate::clients::external::Peers;
 use crate::control::{Command, ServerCommand, Worker};
+use crate::http_server::HttpServer;
 use crate::measure::{self, quantile};
 
 const MEGABYTE: usize = 1_000_000;
@@ -27,6 +28,13 @@ const REAL_CLIENTS: [ClientKind; 6] = [
     ClientKind::Rmcp,
     ClientKind::TypeScript,
     ClientKind::Python,
+    ClientKind::AttacheRaw,
+    ClientKind::AttacheTyped,
+];
+
+/// Those that speak HTTP here.
+const HTTP_CLIENTS: [ClientKind; 3] = [
+    ClientKind::Rmcp,
     ClientKind::AttacheRaw,
     ClientKind::AttacheTyped,
 ];
@@ -57,10 +65,11 @@ pub(crate) enum Work {
     LongList,
     IdleMemory,
     RealServer,
+    Http,
 }
 
 impl Work {
-    pub(crate) const ALL: [Self; 7] = [
+    pub(crate) const ALL: [Self; 8] = [
         Self::Sequential,
         Self::InFlight,
         Self::LargeResult,
@@ -68,6 +77,7 @@ impl Work {
         Self::LongList,
         Self::IdleMemory,
         Self::RealServer,
+        Self::Http,
     ];
 
     pub(crate) const fn name(self) -> &'static str {
@@ -79,6 +89,7 @@ impl Work {
             Self::LongList => "long-list",
             Self::IdleMemory => "idle-memory",
             Self::RealServer => "real-server",
+            Self::Http => "http",
         }
     }
 }
@@ -117,7 +128,7 @@ pub(crate) struct Bench {
 }
 
 impl Bench {
-    /// Runs one work through all clients. The work behind the real server gives
+    /// Runs one work through all clients. The works behind the real server and over HTTP give
     /// two measurements, any other one.
     pub(crate) fn run(&self, work: Work) -> Result<Vec<Measurement>> {
         let extent = self.extent;
@@ -171,6 +182,21 @@ impl Bench {
                 return Ok(vec![
                     self.steady(&REAL_CLIENTS, &server, extent.of(9, 3), &sequential),
                     self.steady(&REAL_CLIENTS, &server, extent.of(9, 3), &in_flight),
+                ]);
+            }
+            Work::Http => {
+                let running = HttpServer::start(&self.bench_server)?;
+                let server = running.command();
+                let sequential = Command::Sequential {
+                    calls: extent.of(1000, 400),
+                };
+                let in_flight = Command::InFlight {
+                    calls: IN_FLIGHT * extent.of(30, 10),
+                    width: IN_FLIGHT,
+                };
+                return Ok(vec![
+                    self.steady(&HTTP_CLIENTS, &server, extent.of(15, 5), &sequential),
+                    self.steady(&HTTP_CLIENTS, &server, extent.of(15, 5), &in_flight),
                 ]);
             }
         };

@@ -7,6 +7,10 @@
 //! refuses to know which client is speaking.
 //!
 //! `bench-server [TOOLS]`: the length of the tool list, 2 unless told.
+//! `bench-server --http`: the same answers over HTTP.
+
+#[path = "../serving_http.rs"]
+mod serving_http;
 
 use std::collections::HashMap;
 use std::io::{self, Read, Write};
@@ -27,6 +31,15 @@ const TEXT_LINE: &str =
     "The answer to \"how large is large\" is counted in lines such as this one.\n";
 
 fn main() -> io::Result<()> {
+    if std::env::args().nth(1).as_deref() == Some("--http") {
+        return serving_http::serve(|| {
+            let mut server = Server::new(2, io::sink());
+            move |message| {
+                server.answer(message)?;
+                Ok(std::mem::take(&mut server.output))
+            }
+        });
+    }
     let tools = std::env::args()
         .nth(1)
         .and_then(|count| count.parse().ok())

@@ -18,6 +18,9 @@ pub(crate) struct AttacheRaw(Client);
 pub(crate) struct AttacheTyped(Client);
 
 async fn connect(server: &ServerCommand) -> Result<Client> {
+    if let Some(address) = server.address() {
+        return Ok(Server::http(address).connect().await?);
+    }
     // The guardian is this executable, named because under valgrind
     // /proc/self/exe would be valgrind.
     let guardian = Guardianship::Helper(std::env::current_exe()?);

@@ -77,9 +77,12 @@ pub(crate) async fn whole(response: &mut Response, limit: usize) -> Result<Bytes
     let Some(first) = response.chunk().await.map_err(broken)? else {
         return Ok(Bytes::new());
     };
+    // Most answers come in one piece, which needs no copy, and no second look if its length is known.
+    if first.len() as u64 == announced {
+        return Ok(first);
+    }
     let mut rest = response.chunk().await.map_err(broken)?;
     if rest.is_none() && first.len() <= limit {
-        // Most answers come in one piece, which needs no copy.
         return Ok(first);
     }
     let mut body = BytesMut::from(&first[..]);

@@ -128,9 +128,12 @@ impl Wire {
     ) -> Result<Request, Failure> {
         let mut request = Request::new(outgoing.method.clone(), line.url.clone());
         let headers = request.headers_mut();
-        headers.clone_from(&self.own);
-        for (name, value) in &outgoing.headers {
-            headers.insert(name.clone(), value.clone());
+        headers.clone_from(&outgoing.headers);
+        for (name, value) in &self.own {
+            // What the protocol says about a header counts for more.
+            if !headers.contains_key(name) {
+                headers.insert(name.clone(), value.clone());
+            }
         }
         if let Some(authorizer) = &self.target.authorizer {
             let credentials = authorizer.headers(line).await.map_err(refused)?;

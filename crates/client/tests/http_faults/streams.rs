@@ -122,11 +122,17 @@ async fn a_stream_that_cannot_be_resumed_leaves_the_outcome_unknown() {
 }
 
 #[tokio::test]
-async fn connections_are_used_again_after_a_stream() {
-    let stream = Answer::events().usual_message();
-    let (web, client) = connected(legacy().on(On::tool("echo"), stream)).await;
-    for _ in 0..20 {
-        echo(&client).await.unwrap();
+async fn connections_are_used_again() {
+    for answer in [
+        Answer::events().usual_message(),
+        Answer::usual(),
+        Answer::usual().sliced(9),
+    ] {
+        let (web, client) = connected(legacy().on(On::tool("echo"), answer)).await;
+        for _ in 0..20 {
+            echo(&client).await.unwrap();
+        }
+        let connections = web.connections();
+        assert!(connections <= 4, "{connections} connections");
     }
-    assert!(web.connections() <= 4, "{} connections", web.connections());
 }
