@@ -2,17 +2,15 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
 use attache_protocol::{
     EmptyResult, ErrorObject, Extra, InputRequest, InputRequestKind as Question, Json, Method as _,
     Ping, RequestId, codes, meta,
 };
 use serde_json::value::RawValue;
-use tokio::sync::watch;
 use tokio::task::AbortHandle;
-use tokio::time::Instant;
 
+use crate::asked::AskedClock;
 use crate::connection::Link;
 use crate::handlers::{Handlers, read_question};
 
@@ -22,16 +20,16 @@ pub(crate) struct AnsweringDesk {
     running: Mutex<HashMap<RequestId, Option<AbortHandle>>>,
     limit: usize,
     /// The time in which a person may be looking at a question.
-    asked: watch::Sender<AskedTime>,
+    pub(crate) asked: AskedClock,
 }
 
 impl AnsweringDesk {
-    pub(crate) fn new(handlers: Handlers, limit: usize) -> Self {
+    pub(crate) fn new(handlers: Handlers, asked: AskedClock, limit: usize) -> Self {
         Self {
             handlers,
             running: Mutex::default(),
             limit,
-            asked: watch::Sender::default(),
+            asked,
         }
     }
 
@@ -82,20 +80,8 @@ impl AnsweringDesk {
     /// Puts a question to its handler, keeping the time in which a person may be looking at it.
     async fn ask(&self, question: Question) -> Result<Json, ErrorObject> {
         let concerns_a_person = !matches!(question, Question::ListRoots);
-        let _timed = concerns_a_person.then(|| Asking::begin(&self.asked));
+        let _timed = concerns_a_person.then(|| self.asked.begin());
         self.handlers.answer(question).await
-    }
-
-    /// For how long a person was being asked something, up to now.
-    pub(crate) fn asked_time(&self) -> Duration {
-        self.asked.borrow().total()
-    }
-
-    /// Waits until no person is being asked anything.
-    pub(crate) async fn nobody_asked(&self) {
-        let mut asked = self.asked.subscribe();
-        // The sender lives in `self`, so waiting cannot fail.
-        let _ = asked.wait_for(|asked| asked.open == 0).await;
     }
 
     /// The server is not interested in an answer any more.
@@ -184,46 +170,4 @@ fn relate(answer: &Json, task: &Json) -> Option<Json> {
     answer_meta.insert(meta::RELATED_TASK, task.clone());
     answer.insert("_meta", Json::from_serialize(&answer_meta).ok()?);
     Json::from_serialize(&answer).ok()
-}
-
-/// The time in which at least one person may have been looking at a question.
-#[derive(Clone, Copy, Debug, Default)]
-struct AskedTime {
-    open: usize,
-    /// When the first of the open questions was put.
-    since: Option<Instant>,
-    /// The time before that.
-    before: Duration,
-}
-
-impl AskedTime {
-    fn total(&self) -> Duration {
-        let now = self.since.map_or(Duration::ZERO, |since| since.elapsed());
-        self.before + now
-    }
-}
-
-/// One question that a person may be looking at.
-struct Asking<'a>(&'a watch::Sender<AskedTime>);
-
-impl<'a> Asking<'a> {
-    fn begin(asked: &'a watch::Sender<AskedTime>) -> Self {
-        asked.send_modify(|asked| {
-            asked.open += 1;
-            asked.since.get_or_insert_with(Instant::now);
-        });
-        Self(asked)
-    }
-}
-
-impl Drop for Asking<'_> {
-    fn drop(&mut self) {
-        self.0.send_modify(|asked| {
-            asked.open -= 1;
-            if asked.open == 0 {
-                asked.before = asked.total();
-                asked.since = None;
-            }
-        });
-    }
 }

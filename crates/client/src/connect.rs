@@ -7,6 +7,7 @@ use std::time::Duration;
 use attache_protocol::Era;
 use tokio::io::AsyncWrite;
 
+use crate::asked::AskedClock;
 use crate::client::Client;
 use crate::connection::{Link, Outlet};
 use crate::error::{ConnectError, Error};
@@ -22,16 +23,17 @@ const FAILURE_REPEATS: u32 = 2;
 const FAILURE_PAUSE: Duration = Duration::from_millis(250);
 
 impl Server {
-    /// Starts the server and agrees with it on a revision. One deadline covers all of it; when it
-    /// passes, everything that was started is stopped again (fault 33).
+    /// Starts the server and agrees with it on a revision. One deadline covers all of it, except
+    /// for the time a person takes to log in; when it passes, everything that was started is
+    /// stopped again (fault 33).
     pub async fn connect(&self) -> Result<Client, Error> {
         let after = self.settings.timeouts.start;
         let mut lifeline = None;
-        let connected = tokio::time::timeout(after, self.connect_in_time(&mut lifeline)).await;
-        let error = match connected {
-            Ok(Ok(client)) => return Ok(client),
-            Ok(Err(error)) => error,
-            Err(_) => {
+        let connecting = self.connect_in_time(&mut lifeline);
+        let error = match self.asked().timeout(after, connecting).await {
+            Some(Ok(client)) => return Ok(client),
+            Some(Err(error)) => error,
+            None => {
                 let stderr = lifeline.as_ref().map(Lifeline::last_words);
                 Error::Connect(ConnectError::TimedOut {
                     after,
@@ -191,7 +193,15 @@ impl Server {
     }
 
     fn link(&self, outlet: Outlet) -> Arc<Link> {
-        Link::new(outlet, &self.settings, self.handlers.clone())
+        Link::new(outlet, &self.settings, self.handlers.clone(), self.asked())
+    }
+
+    /// The time in which a person is being asked. A login concerns every connection to its server.
+    fn asked(&self) -> AskedClock {
+        match &self.target {
+            Target::Http(target) => target.asked.clone(),
+            Target::Process(_) | Target::Streams(_) => AskedClock::default(),
+        }
     }
 }
 

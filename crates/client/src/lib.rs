@@ -8,6 +8,7 @@
 //! [`attache_protocol::Ending`] name, and [`Client::statistics`] proves it.
 
 mod answering;
+mod asked;
 mod client;
 mod connect;
 mod connection;

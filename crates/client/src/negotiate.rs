@@ -145,7 +145,7 @@ impl Negotiation<'_> {
         let mut probe = self.begin_discover(revision)?;
         let answer = tokio::select! {
             answer = probe.answered() => Some(answer),
-            () = self.probe_patience(first_sign) => None,
+            () = self.link.desk.asked.without_asking(self.probe_patience(first_sign)) => None,
         };
         match answer.map(judge) {
             Some(verdict) => self.follow(verdict).await,

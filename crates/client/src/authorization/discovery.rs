@@ -113,8 +113,11 @@ impl Discovery<'_> {
         &self,
         issuer: &str,
     ) -> Result<Option<ServerMetadata>, AuthorizationError> {
-        let address = Url::parse(issuer)
-            .map_err(|_| self.failed(&format!("{} is no address", quoted(issuer))))?;
+        // An issuer is shown to people and compared as text, so it may not hide anything.
+        let is_plain = quoted(issuer) == issuer;
+        let address = Url::parse(issuer).ok().filter(|_| is_plain);
+        let address =
+            address.ok_or_else(|| self.failed(&format!("{} is no address", quoted(issuer))))?;
         let mut failure = None;
         for url in server_metadata::candidates(&address) {
             let document = self.document(url).await;

@@ -3,6 +3,38 @@
 //! This module owns everything between "the server answered 401" and "the next request carries a
 //! token": challenges, discovery, client registration, grants, token storage. It knows nothing of
 //! JSON-RPC, and the transport knows nothing of OAuth: both meet at [`Authorizer`].
+//!
+//! [`OAuth`] is the authorizer of the product. A face supplies who shows the login page and hears
+//! how it goes; the library itself never prints.
+//!
+//! ```no_run
+//! use std::sync::Arc;
+//!
+//! use attache_client::Server;
+//! use attache_client::authorization::{
+//!     ClientIdentity, FileStore, HttpFetch, LoginEvent, OAuth, SystemBrowser,
+//! };
+//!
+//! # async fn run() -> Result<(), Box<dyn std::error::Error>> {
+//! let address = "https://mcp.example.com/mcp";
+//! let url = address.parse()?;
+//! let fetch = Arc::new(HttpFetch::new(&url));
+//! let store = Arc::new(FileStore::new("/home/me/.local/state/my-program/credentials"));
+//! let oauth = OAuth::new(url, ClientIdentity::new("My program"), fetch, store)
+//!     .user_agent(Arc::new(SystemBrowser))
+//!     .on_event(|event| {
+//!         if let LoginEvent::NotOpened { url, .. } = event {
+//!             println!("Open this page to log in: {url}");
+//!         }
+//!     });
+//! let client = Server::http(address).authorizer(Arc::new(oauth)).connect().await?;
+//! # drop(client);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Without a connection, [`OAuth::status`], [`OAuth::login`] and [`OAuth::logout`] serve commands
+//! about credentials.
 
 mod account;
 mod acquire;
@@ -50,7 +82,12 @@ pub use jwt::SigningKey;
 pub use oauth::{LOGIN_PATIENCE, MAX_REPETITIONS, OAuth};
 pub use redirect::RedirectPort;
 pub use secret::Secret;
-pub use store::{CredentialStore, Entry, EntryLock, FileStore, MAX_ENTRY_LENGTH, MemoryStore};
+#[cfg(feature = "keyring")]
+pub use store::SystemKeyring;
+pub use store::{
+    CredentialStore, Entry, EntryLock, FileStore, KEY_LENGTH, KeyVault, MAX_ENTRY_LENGTH,
+    MemoryStore, SealedStore,
+};
 pub use user_agent::{SystemBrowser, UserAgent};
 
 /// A future behind a pointer, so that [`Authorizer`] can be a trait object.

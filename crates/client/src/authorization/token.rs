@@ -164,7 +164,11 @@ fn granted(answer: &Value, step: Step, with_proof: bool) -> Result<Granted, Auth
     Ok(Granted {
         access_token: Secret::new(token),
         scheme,
-        refresh_token: answer.text("refresh_token").map(Secret::new),
+        // One too long to be kept counts as absent: the worst that follows is another login.
+        refresh_token: answer
+            .text("refresh_token")
+            .filter(|token| token.len() <= MAX_TOKEN_LENGTH)
+            .map(Secret::new),
         expires_at: expires_in.map(|seconds| unix_time().saturating_add(seconds)),
         scopes: answer
             .text("scope")

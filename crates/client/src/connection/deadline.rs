@@ -54,7 +54,7 @@ impl TimeLeft {
             whole,
             soft: now + patience,
             hard: now + left.unwrap_or(whole).min(whole),
-            asked: link.desk.asked_time(),
+            asked: link.desk.asked.total(),
         }
     }
 
@@ -65,7 +65,7 @@ impl TimeLeft {
 
     /// How much of the whole time is left now.
     pub(crate) fn left(&mut self, link: &Link) -> Duration {
-        self.leave_out_asking(link.desk.asked_time());
+        self.leave_out_asking(link.desk.asked.total());
         self.hard.saturating_duration_since(Instant::now())
     }
 
@@ -86,7 +86,7 @@ impl Waiter {
     /// There was progress: the patience begins anew.
     pub(super) fn extend_time(&mut self, link: &Link) {
         if let Patience::While(time) = &mut self.patience {
-            time.leave_out_asking(link.desk.asked_time());
+            time.leave_out_asking(link.desk.asked.total());
             time.soft = Instant::now() + time.patience;
         }
     }
@@ -119,14 +119,14 @@ impl Link {
             tokio::select! {
                 biased;
                 () = self.sooner.notified() => {}
-                () = due => self.desk.nobody_asked().await,
+                () = due => self.desk.asked.nobody_asked().await,
             }
         }
     }
 
     /// Ends every call without time left and tells the server; returns when to look again.
     fn end_overdue(&self) -> Option<Instant> {
-        let asked = self.desk.asked_time();
+        let asked = self.desk.asked.total();
         let now = Instant::now();
         let mut overdue = Vec::new();
         let alarm = {

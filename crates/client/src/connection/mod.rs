@@ -27,6 +27,7 @@ use tokio::sync::{Notify, oneshot, watch};
 use tokio::time::Instant;
 
 use crate::answering::AnsweringDesk;
+use crate::asked::AskedClock;
 use crate::error::CloseReason;
 use crate::events::EventSource;
 use crate::handlers::Handlers;
@@ -201,14 +202,19 @@ pub struct Statistics {
 }
 
 impl Link {
-    pub(crate) fn new(outlet: Outlet, settings: &Settings, handlers: Handlers) -> Arc<Self> {
+    pub(crate) fn new(
+        outlet: Outlet,
+        settings: &Settings,
+        handlers: Handlers,
+        asked: AskedClock,
+    ) -> Arc<Self> {
         Arc::new(Self {
             calls: Mutex::default(),
             sooner: Notify::new(),
             outlet,
             events: EventSource::new(settings.limits.notifications),
             lists: ListChanges::default(),
-            desk: AnsweringDesk::new(handlers, settings.limits.server_requests),
+            desk: AnsweringDesk::new(handlers, asked, settings.limits.server_requests),
             counters: Counters::default(),
             limits: settings.limits,
             timeouts: settings.timeouts,

@@ -176,6 +176,8 @@ impl Wire {
             headers: response.headers(),
             attempt,
         };
+        // A person may have to log in, and takes the time it takes (P6).
+        let _asking = self.target.asked.begin();
         let verdict = authorizer.challenged(challenge).await.map_err(refused)?;
         Ok(verdict == Verdict::Retry)
     }

@@ -10,6 +10,7 @@ use url::Url;
 
 use super::pace::Pace;
 use super::tls;
+use crate::asked::AskedClock;
 use crate::authorization::Authorizer;
 
 /// How long opening a TCP and TLS connection may take.
@@ -41,6 +42,8 @@ pub(crate) struct HttpTarget {
     ca_file: Option<PathBuf>,
     proxy: Proxy,
     pub(crate) authorizer: Option<Arc<dyn Authorizer>>,
+    /// The time in which a person is being asked, logins included.
+    pub(crate) asked: AskedClock,
     pub(crate) pace: Arc<Mutex<Pace>>,
     /// Built when first used: a process that speaks to no HTTP server pays for no TLS.
     client: Arc<OnceLock<reqwest::Client>>,
@@ -54,6 +57,7 @@ impl HttpTarget {
             ca_file: None,
             proxy: Proxy::Direct,
             authorizer: None,
+            asked: AskedClock::default(),
             pace: Arc::default(),
             client: Arc::default(),
         }

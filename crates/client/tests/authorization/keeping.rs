@@ -75,7 +75,10 @@ async fn an_entry_has_a_limit() {
     store.save(&entry, fits.clone()).await.unwrap();
     assert_eq!(store.load(&entry).await.unwrap(), Some(fits));
     let too_long = Secret::new("x".repeat(MAX_ENTRY_LENGTH + 1));
-    store.save(&entry, too_long).await.unwrap();
+    assert!(store.save(&entry, too_long.clone()).await.is_err());
+    // Nor is one read that somebody else has put there.
+    let path = folder.path().join(format!("{}.json", entry.file_name()));
+    std::fs::write(path, too_long.expose()).unwrap();
     assert!(store.load(&entry).await.is_err());
     store.delete(&entry).await.unwrap();
     store.delete(&entry).await.unwrap();

@@ -158,6 +158,11 @@ async fn a_login_that_is_not_safe_does_not_happen() {
             resource(json!({"authorization_servers": ["nonsense"]})),
             "nonsense is no address",
         ),
+        // S13: nothing hides in the name of an issuer.
+        (
+            resource(json!({"authorization_servers": ["http://127.0.0.1:9/\u{1b}[31m"]})),
+            "http://127.0.0.1:9/[31m is no address",
+        ),
         // C-AUTH-12.
         (
             metadata(json!({"issuer": "https://attacker.example"})),

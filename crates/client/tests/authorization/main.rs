@@ -3,6 +3,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod connecting;
 mod grants_and_proofs;
 mod guard;
 mod keeping;

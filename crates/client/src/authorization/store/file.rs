@@ -54,6 +54,11 @@ impl CredentialStore for FileStore {
         let path = self.path(entry);
         let folder = self.folder.clone();
         Box::pin(blocking(move || {
+            if text.expose().len() > MAX_ENTRY_LENGTH {
+                return Err(failed(format!(
+                    "they are longer than {MAX_ENTRY_LENGTH} bytes and are not kept"
+                )));
+            }
             let random = jwt::random_text()?;
             let draft = folder.join(format!(".draft-{random}"));
             let written = write(&folder, &draft, &path, &text);

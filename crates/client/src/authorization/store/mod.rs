@@ -6,8 +6,11 @@
 //! a refresh token for theft (fault 62).
 
 mod file;
+#[cfg(feature = "keyring")]
+mod keyring;
 mod lock;
 mod memory;
+mod sealed;
 
 use std::fmt;
 use std::time::Duration;
@@ -21,7 +24,10 @@ use super::resource_metadata;
 use super::secret::Secret;
 
 pub use file::FileStore;
+#[cfg(feature = "keyring")]
+pub use keyring::SystemKeyring;
 pub use memory::MemoryStore;
+pub use sealed::{KEY_LENGTH, KeyVault, SealedStore};
 
 /// The longest text of one entry: the longest tokens, a key, and room for names.
 pub const MAX_ENTRY_LENGTH: usize = 64 * 1024;
@@ -66,6 +72,8 @@ enum EntryKind {
     Tokens,
     /// This client's registration, by issuer (C-AUTH-13).
     Registration,
+    /// The key of a sealed store. Only its lock is used: the key itself is elsewhere.
+    Key,
 }
 
 impl Entry {
@@ -84,6 +92,13 @@ impl Entry {
         }
     }
 
+    fn key() -> Self {
+        Self {
+            kind: EntryKind::Key,
+            subject: String::new(),
+        }
+    }
+
     /// What the entry is about: the address of a server or an issuer.
     pub fn subject(&self) -> &str {
         &self.subject
@@ -94,6 +109,7 @@ impl Entry {
         let kind = match self.kind {
             EntryKind::Tokens => "tokens",
             EntryKind::Registration => "registration",
+            EntryKind::Key => "key",
         };
         let digest = digest::digest(&digest::SHA256, self.subject.as_bytes());
         let mut name = format!("{kind}-");
