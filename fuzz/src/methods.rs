@@ -68,7 +68,7 @@ fn rounds(payload: &Payload) {
         }
         if let Ok(original) = payload.to_json() {
             let state = result.request_state.as_ref();
-            let _ = mcp::retry_params(&original, &mcp::InputResponses::new(), state);
+            let _ = mcp::retry_params(&original.into(), &mcp::InputResponses::new(), state);
         }
     }
 }
