@@ -14,8 +14,9 @@ it, or the one in your configuration folder. A name or a URL in place of SERVER 
 `-- COMMAND` starts one on the spot. Without any of these there is a small server inside this
 program to try things on.
 
-Exit codes: 0 done, 1 unexpected, 2 usage or configuration, 4 server unreachable, 5 the tool
-failed or does not exist, 6 timed out, 7 cancelled or refused, 8 outcome unknown.
+Exit codes: 0 done, 1 unexpected, 2 usage or configuration, 3 authorization needed, 4 server
+unreachable, 5 the tool failed or does not exist, 6 timed out, 7 cancelled or refused, 8 outcome
+unknown.
 
 Example:
   attache tools -- uvx mcp-server-time

@@ -302,6 +302,8 @@ impl Failure {
             ConnectError::TimedOut { stderr, .. } => failure
                 .hint("check that the command is an MCP server, or allow more with --start-timeout")
                 .with_details(stderr),
+            // Its message says what to look at; there is no command to run.
+            ConnectError::Lost(CloseReason::Unreachable(_)) => failure,
             ConnectError::Lost(reason) => failure
                 .hint("run the command by itself to see why it leaves")
                 .with_details(stderr_of(reason)),

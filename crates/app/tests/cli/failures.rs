@@ -123,8 +123,8 @@ fn mistakes_in_arguments() {
 }
 
 #[test]
-fn a_url_is_a_target_that_cannot_be_reached_yet() {
-    let url = "https://example.org/mcp";
+fn nobody_at_an_address_is_told_so() {
+    let url = "http://127.0.0.1:9/mcp";
     for words in [
         &["tools", url][..],
         &["tools", "--", url],
@@ -133,9 +133,11 @@ fn a_url_is_a_target_that_cannot_be_reached_yet() {
         let words = [&["--json"], words].concat();
         let error = run(&words).expect(4).error();
         assert_eq!(error["kind"], "connect");
-        assert_eq!(error["server"], "example.org");
+        assert_eq!(error["server"], "127.0.0.1-9");
         let message = error["message"].as_str().unwrap();
-        assert!(message.contains("cannot be reached yet"), "{message}");
+        assert!(message.contains("Connection refused"), "{message}");
+        assert!(message.contains("check that it runs"), "{message}");
+        assert_eq!(error["hint"], serde_json::Value::Null);
     }
 }
 

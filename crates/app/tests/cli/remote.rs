@@ -59,12 +59,6 @@ fn a_url_stands_for_a_server() {
 }
 
 #[test]
-fn nobody_at_the_address_is_told_so() {
-    let error = run(&["tools", "--json", "http://127.0.0.1:9/mcp"]).expect(4);
-    assert!(error.stderr.contains("127.0.0.1:9"), "{error:?}");
-}
-
-#[test]
 fn the_ready_made_server_is_found_by_its_name() {
     for (code, value) in [
         (
