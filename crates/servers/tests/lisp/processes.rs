@@ -78,6 +78,14 @@ fn own_workers() -> Vec<u32> {
     workers_of(std::process::id())
 }
 
+/// Waits until the workers of earlier tests, which end with their evaluators, are gone.
+async fn alone() {
+    until("workers of earlier tests are gone", || {
+        own_workers().is_empty()
+    })
+    .await;
+}
+
 /// Says whether any thread of a process still runs.
 fn is_alive(pid: u32) -> bool {
     let Ok(threads) = fs::read_dir(format!("/proc/{pid}/task")) else {
@@ -103,6 +111,7 @@ async fn kill_and_wait(pid: u32) {
 
 pub(crate) fn a_killed_session_worker_loses_its_session_and_says_so() {
     run(async {
+        alone().await;
         let evaluator = evaluator();
         step(&evaluator, "a", "(define x 1)").await;
         let first = own_workers();
@@ -125,6 +134,7 @@ pub(crate) fn a_killed_session_worker_loses_its_session_and_says_so() {
 
 pub(crate) fn a_worker_killed_at_work_is_reported() {
     run(async {
+        alone().await;
         let evaluator = endless();
         evaluator.warm_up().await;
         let [pid] = own_workers()[..] else {
@@ -152,6 +162,7 @@ pub(crate) fn a_worker_killed_at_work_is_reported() {
 
 pub(crate) fn a_killed_spare_worker_is_not_noticed() {
     run(async {
+        alone().await;
         let evaluator = evaluator();
         assert_eq!(value(&evaluator, "1").await, "1");
         for pid in own_workers() {
@@ -163,6 +174,7 @@ pub(crate) fn a_killed_spare_worker_is_not_noticed() {
 
 pub(crate) fn workers_are_reused_and_bounded() {
     run(async {
+        alone().await;
         let evaluator = Evaluator::new(Settings {
             workers: 2,
             sessions: 3,
@@ -187,6 +199,7 @@ pub(crate) fn workers_are_reused_and_bounded() {
 
 pub(crate) fn workers_are_confined() {
     run(async {
+        alone().await;
         let evaluator = evaluator();
         value(&evaluator, "1").await;
         let [pid] = own_workers()[..] else {
@@ -242,6 +255,7 @@ pub(crate) fn no_worker_outlives_a_server_that_is_killed() {
 
 pub(crate) fn no_worker_outlives_its_evaluator() {
     run(async {
+        alone().await;
         let evaluator = evaluator();
         value(&evaluator, "1").await;
         step(&evaluator, "s", "1").await;
