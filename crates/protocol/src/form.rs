@@ -3,6 +3,9 @@
 //! Knows nothing of how a form is shown. A field of a kind nobody here knows is kept and takes any
 //! answer; a default that does not fit its own field is not used.
 
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+
 use serde::de::DeserializeOwned;
 use serde_json::{Number, Value};
 
@@ -95,10 +98,19 @@ impl FormSchema {
         let schema: Extra = schema.decode()?;
         let required: Vec<String> = member(&schema, "required").unwrap_or_default();
         let properties: Extra = member(&schema, "properties").unwrap_or_default();
-        let fields = properties
-            .iter()
-            .map(|(name, property)| FormField::read(name, property, &required))
-            .collect();
+        // Of two properties with one name the last counts, as for whoever reads JSON into a map.
+        let mut places: BTreeMap<&str, usize> = BTreeMap::new();
+        let mut fields: Vec<FormField> = Vec::new();
+        for (name, property) in properties.iter() {
+            let field = FormField::read(name, property, &required);
+            match places.entry(name) {
+                Entry::Occupied(place) => fields[*place.get()] = field,
+                Entry::Vacant(place) => {
+                    place.insert(fields.len());
+                    fields.push(field);
+                }
+            }
+        }
         let required_unknown = required
             .into_iter()
             .filter(|name| properties.get(name).is_none())

@@ -234,3 +234,13 @@ fn x_elic_07_answers_are_checked() {
     }
     assert!(form.check(&Json::parse("[]").unwrap()).is_err());
 }
+
+#[test]
+fn of_two_properties_with_one_name_the_last_counts() {
+    let schema = r#"{"properties":{"b":{"type":"odd","default":"y"},"a":{"type":"string"},"b":{"type":"string","enum":["x"]}}}"#;
+    let form = FormSchema::read(&Json::parse(schema).unwrap()).unwrap();
+    let names: Vec<_> = form.fields.iter().map(|field| &*field.name).collect();
+    assert_eq!(names, ["b", "a"]);
+    assert!(matches!(form.fields[0].kind, FieldKind::Choice { .. }));
+    assert_eq!(form.check(&form.defaults()), Ok(()));
+}
