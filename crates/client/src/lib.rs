@@ -15,6 +15,7 @@ mod connection;
 mod error;
 mod events;
 mod fanout;
+mod gathering;
 mod handlers;
 mod http;
 mod lifeline;

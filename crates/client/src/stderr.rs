@@ -10,6 +10,7 @@ use tokio::io::{AsyncRead, AsyncReadExt as _};
 use tokio::sync::{Notify, broadcast, watch};
 
 use crate::fanout::Fanout;
+use crate::gathering::Gathering;
 
 /// The longest line kept in one piece; a longer one is cut (fault 17).
 const LONGEST_LINE: usize = 8 * 1024;
@@ -89,16 +90,13 @@ impl Stderr {
     pub(crate) async fn drain(self, mut stream: impl AsyncRead + Unpin) {
         let mut chunk = vec![0; 4096];
         let mut line = Vec::new();
+        let mut gathering = Gathering::default();
         while let Ok(length @ 1..) = stream.read(&mut chunk).await {
             self.shared.first_sign.notify_one();
-            for byte in &chunk[..length] {
-                if *byte == b'\n' || line.len() == LONGEST_LINE {
-                    self.push(&line);
-                    line.clear();
-                }
-                if *byte != b'\n' {
-                    line.push(*byte);
-                }
+            self.take(&chunk[..length], &mut line);
+            // A full piece means that the next one is there already.
+            if length < chunk.len() {
+                gathering.aside().await;
             }
         }
         if !line.is_empty() {
@@ -106,6 +104,29 @@ impl Stderr {
         }
         self.shared.lines.close();
         self.shared.ended.send_replace(true);
+    }
+
+    /// Cuts a piece into lines; `line` holds the one that is unfinished.
+    fn take(&self, piece: &[u8], line: &mut Vec<u8>) {
+        let mut begin = 0;
+        for end in memchr::memchr_iter(b'\n', piece) {
+            self.lengthen(line, &piece[begin..end]);
+            self.push(line);
+            line.clear();
+            begin = end + 1;
+        }
+        self.lengthen(line, &piece[begin..]);
+    }
+
+    fn lengthen(&self, line: &mut Vec<u8>, mut text: &[u8]) {
+        while line.len() + text.len() > LONGEST_LINE {
+            let (fits, rest) = text.split_at(LONGEST_LINE - line.len());
+            line.extend_from_slice(fits);
+            self.push(line);
+            line.clear();
+            text = rest;
+        }
+        line.extend_from_slice(text);
     }
 
     /// Waits until everything the server wrote has been read.

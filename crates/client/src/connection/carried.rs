@@ -18,8 +18,12 @@ impl Link {
                 let id = Some(RequestId::from(id));
                 self.receive_message(message, Message::Response { id, outcome });
             }
-            Line::Message(parsed) => self.receive_message(message, parsed),
-            Line::Batch(_) | Line::Stray(_) => self.receive(message),
+            Line::Message(parsed) => {
+                self.receive_message(message, parsed);
+            }
+            Line::Batch(_) | Line::Stray(_) => {
+                self.receive(message);
+            }
         }
     }
 

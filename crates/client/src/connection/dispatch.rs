@@ -18,13 +18,28 @@ use serde_json::value::RawValue;
 use super::{CallKind, Counters, Failure, Link};
 use crate::events::Event;
 
+/// Whether somebody waits for what a line says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Regard {
+    /// It is a notification, or no message at all.
+    Aside,
+    /// It answers, or it asks.
+    Awaited,
+}
+
 impl Link {
     /// Takes one line from the server.
-    pub(crate) fn receive(self: &Arc<Self>, line: &Bytes) {
+    pub(crate) fn receive(self: &Arc<Self>, line: &Bytes) -> Regard {
         match parse_line(line) {
             Line::Message(message) => self.receive_message(line, message),
-            Line::Batch(items) => self.receive_batch(line, &items),
-            Line::Stray(reason) => self.stray(&String::from_utf8_lossy(line), reason),
+            Line::Batch(items) => {
+                self.receive_batch(line, &items);
+                Regard::Awaited
+            }
+            Line::Stray(reason) => {
+                self.stray(&String::from_utf8_lossy(line), reason);
+                Regard::Aside
+            }
         }
     }
 
@@ -34,7 +49,9 @@ impl Link {
         let legal = revision.is_none_or(|revision| revision.features().batches);
         for item in items {
             match parse_message(item.get()) {
-                Line::Message(message) if legal => self.receive_message(line, message),
+                Line::Message(message) if legal => {
+                    self.receive_message(line, message);
+                }
                 Line::Message(Message::Response { id, .. }) => {
                     self.fail_call(id.as_ref(), batch_refusal(revision));
                 }
@@ -45,24 +62,28 @@ impl Link {
         }
     }
 
-    pub(super) fn receive_message(self: &Arc<Self>, line: &Bytes, message: Message<'_>) {
+    pub(super) fn receive_message(self: &Arc<Self>, line: &Bytes, message: Message<'_>) -> Regard {
         self.counters.messages_in.fetch_add(1, Ordering::Relaxed);
         match message {
-            Message::Response { id, outcome } => match outcome {
-                Outcome::Result(raw) => {
-                    self.complete(id.as_ref(), Ending::Result, || {
-                        Ok(Payload::of_frame(line, raw))
-                    });
-                }
-                Outcome::Error(error) => {
-                    self.complete(id.as_ref(), Ending::ServerError, || {
-                        Err(Failure::Server(error))
-                    });
-                }
-                Outcome::Malformed(problem) => self.fail_call(id.as_ref(), problem),
-            },
-            Message::Notification { method, params } => self.notified(&method, params),
+            Message::Response { id, outcome } => self.answered(line, id.as_ref(), outcome),
             Message::Request { id, method, params } => self.asked(id, method, params),
+            Message::Notification { method, params } => {
+                self.notified(&method, params);
+                return Regard::Aside;
+            }
+        }
+        Regard::Awaited
+    }
+
+    fn answered(&self, line: &Bytes, id: Option<&RequestId>, outcome: Outcome<'_>) {
+        match outcome {
+            Outcome::Result(raw) => {
+                self.complete(id, Ending::Result, || Ok(Payload::of_frame(line, raw)));
+            }
+            Outcome::Error(error) => {
+                self.complete(id, Ending::ServerError, || Err(Failure::Server(error)));
+            }
+            Outcome::Malformed(problem) => self.fail_call(id, problem),
         }
     }
 

@@ -35,6 +35,7 @@ use crate::http::HttpError;
 use crate::settings::{CancelForm, Limits, Quirks, Settings, Timeouts};
 
 pub(crate) use deadline::{FOR_EVER, Patience, TimeLeft};
+use dispatch::Regard;
 pub(crate) use exchange::{Exchange, ProgressWish};
 pub(crate) use outlet::{Carriage, Carrier, Outlet, Parcel};
 use progress::ProgressQueue;

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use attache_protocol::LineFramer;
 use tokio::io::{AsyncRead, AsyncReadExt as _};
 
-use super::Link;
+use super::{Link, Regard};
+use crate::gathering::Gathering;
 
 /// Why reading ended.
 #[derive(Debug)]
@@ -22,6 +23,7 @@ impl Link {
     /// Reads until the stream ends. An unfinished last line is discarded (fault 25).
     pub(crate) async fn run_reader(self: &Arc<Self>, mut half: impl AsyncRead + Unpin) -> ReadEnd {
         let mut framer = LineFramer::new(self.limits.frame);
+        let mut gathering = Gathering::default();
         let mut silent = true;
         loop {
             match half.read_buf(framer.buffer_for_read()).await {
@@ -32,12 +34,19 @@ impl Link {
             if std::mem::take(&mut silent) {
                 self.first_sign.notify_one();
             }
+            let mut regard = None;
             loop {
                 match framer.next_line() {
-                    Ok(Some(line)) => self.receive(&line),
+                    Ok(Some(line)) => regard = regard.max(Some(self.receive(&line))),
                     Ok(None) => break,
                     Err(too_long) => return ReadEnd::FrameTooLong(too_long.limit),
                 }
+            }
+            match regard {
+                Some(Regard::Aside) => gathering.aside().await,
+                Some(Regard::Awaited) => gathering.awaited(),
+                // The rest of a long line is on its way.
+                None => {}
             }
         }
     }

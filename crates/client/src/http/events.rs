@@ -153,7 +153,9 @@ impl Shared {
                     Ok(Some(event)) if event.data.is_empty() || !event.is_message() => {}
                     Ok(Some(event)) => match post {
                         Some(post) => self.deliver(link, post, &event.data),
-                        None => link.receive(&event.data),
+                        None => {
+                            link.receive(&event.data);
+                        }
                     },
                     Ok(None) => break,
                     Err(too_long) => return StreamEnd::TooLong(too_long.limit),

@@ -135,7 +135,9 @@ impl OlderStream {
     pub(crate) async fn run(mut self, link: Arc<Link>) {
         let reason = loop {
             match self.next().await {
-                Ok(Some(event)) if event.is_message() => link.receive(&event.data),
+                Ok(Some(event)) if event.is_message() => {
+                    link.receive(&event.data);
+                }
                 Ok(Some(_)) => {}
                 Ok(None) => break CloseReason::EndOfStream,
                 Err(StreamError::TooLong(EventTooLong { limit })) => {
