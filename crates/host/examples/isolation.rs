@@ -1,5 +1,5 @@
 //! Measures promise 5: how much a faulty server adds to the 99th percentile of 49 healthy ones.
-//! `cargo run --release -p attache-host --example isolation`
+//! `cargo run --release -p attache-host --example isolation [CLASS…]`
 //!
 //! For each class of fault it makes the same calls of the healthy servers in turns, while a
 //! fiftieth server is called beside them: a healthy one in one turn, the faulty one in the next. It
@@ -35,7 +35,11 @@ fn main() -> Outcome<()> {
             "{:24} {:>10} {:>10} {:>7}",
             "fault", "healthy", "faulty", "ratio"
         );
+        let wanted: Vec<String> = std::env::args().skip(1).collect();
         for (class, script) in fault_classes() {
+            if !wanted.is_empty() && !wanted.iter().any(|wanted| wanted == class) {
+                continue;
+            }
             let (healthy, faulty, ratio) = measure(&script).await?;
             println!("{class:24} {healthy:>10.1?} {faulty:>10.1?} {ratio:>7.2}");
         }

@@ -199,9 +199,14 @@ impl EventSource {
         }
     }
 
+    /// Whether anybody listens.
+    pub(crate) fn is_heard(&self) -> bool {
+        self.sender.receiver_count() > 0
+    }
+
     /// Tells everybody who listens. `kind` is made only if somebody does.
     pub(crate) fn emit(&self, server: &ServerName, kind: impl FnOnce() -> EventKind) {
-        if self.sender.receiver_count() == 0 {
+        if !self.is_heard() {
             return;
         }
         // A full queue drops its oldest event, which somebody has not read yet.

@@ -97,6 +97,11 @@ impl Shared {
         *self.gate.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(gate);
     }
 
+    /// Whether anything reads or keeps what servers say.
+    pub(crate) fn is_heard(&self) -> bool {
+        self.state.is_some() || self.events.is_heard()
+    }
+
     /// Tells those who listen to events.
     pub(crate) fn emit(&self, server: &ServerName, kind: impl FnOnce() -> EventKind) {
         self.events.emit(server, kind);
