@@ -45,6 +45,7 @@ mod subscriptions;
 mod task_extension;
 mod tasks;
 mod tools;
+mod unescape;
 
 pub use basics::*;
 pub use capabilities::*;

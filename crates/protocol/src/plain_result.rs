@@ -6,6 +6,7 @@
 //! typed way then decides. Its input has passed the envelope's parser, so it is well-formed JSON.
 
 use crate::scan::end_of_run;
+use crate::unescape::unescaped;
 use crate::{CallToolResult, Content, TextContent};
 
 /// Reads a result that has no members but `content`, with plain text blocks, and `isError`.
@@ -111,62 +112,9 @@ impl<'a> Reader<'a> {
     /// A string, unescaped into its own memory.
     fn string(&mut self) -> Option<String> {
         self.token(b'"')?;
-        let mut length = end_of_run(self.rest())?;
-        // Without escapes the length is known; with them the text is not longer than its rest.
-        let capacity = match self.rest()[length] {
-            b'"' => length,
-            _ => self.rest().len(),
-        };
-        let mut string = String::with_capacity(capacity);
-        loop {
-            string.push_str(&self.text[self.at..self.at + length]);
-            self.at += length + 1;
-            if self.text.as_bytes()[self.at - 1] == b'"' {
-                // Some of the rest was not text, and half of it may have been escapes.
-                if string.capacity() > 2 * string.len() {
-                    string.shrink_to_fit();
-                }
-                return Some(string);
-            }
-            string.push(self.escape()?);
-            length = end_of_run(self.rest())?;
-        }
-    }
-
-    /// The character of an escape whose backslash was read.
-    fn escape(&mut self) -> Option<char> {
-        let kind = *self.rest().first()?;
-        self.at += 1;
-        Some(match kind {
-            b'n' => '\n',
-            b't' => '\t',
-            b'r' => '\r',
-            b'b' => '\u{8}',
-            b'f' => '\u{c}',
-            b'u' => return self.unicode_escape(),
-            b'"' | b'\\' | b'/' => char::from(kind),
-            _ => return None,
-        })
-    }
-
-    /// Four hexadecimal digits, or a pair of surrogates. A lone one is left to the typed way.
-    fn unicode_escape(&mut self) -> Option<char> {
-        let first = self.four_digits()?;
-        if !(0xd800..0xe000).contains(&first) {
-            return char::from_u32(first);
-        }
-        let rest = self.text.get(self.at..)?.strip_prefix("\\u")?;
-        self.at = self.text.len() - rest.len();
-        let second = self.four_digits()?;
-        char::decode_utf16([u16::try_from(first).ok()?, u16::try_from(second).ok()?])
-            .next()?
-            .ok()
-    }
-
-    fn four_digits(&mut self) -> Option<u32> {
-        let digits = self.text.get(self.at..self.at + 4)?;
-        self.at += 4;
-        u32::from_str_radix(digits, 16).ok()
+        let (string, length) = unescaped(&self.text[self.at..])?;
+        self.at += length;
+        Some(string)
     }
 
     fn token(&mut self, byte: u8) -> Option<()> {

@@ -52,7 +52,7 @@ fn ends_run(byte: u8) -> bool {
 
 /// Marks the bytes of a word that end a run. Marks above the lowest may be false alarms, the lowest
 /// is not.
-fn marked(word: u64) -> u64 {
+pub(crate) fn marked(word: u64) -> u64 {
     const EACH: u64 = u64::MAX / 0xff;
     let below = |word: u64, bound: u8| word.wrapping_sub(EACH * u64::from(bound)) & !word;
     let quotes = below(word ^ (EACH * u64::from(b'"')), 1);
