@@ -1,52 +1,61 @@
-//! The server of the benchmark over HTTP/1.1: a thread for each connection, one read and one write
-//! for each request, the answer as JSON. Its own time is small and equal for every client.
+//! The server of the benchmark over HTTP/1.1: one thread for all connections, one read and one
+//! write for each request, the answer as JSON. Its own time is small and equal for every client. A
+//! thread for each connection would wake a thread for each request, which costs more than the
+//! answer and is felt by whoever shares the cores.
 
-use std::io::{self, Read as _, Write as _};
-use std::net::{TcpListener, TcpStream};
+use std::io::{self, Write as _};
+
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::{LocalSet, spawn_local};
 
 /// A head that grows beyond this is no request of the benchmark.
 const HEAD_LIMIT: usize = 16 * 1024;
 
 /// Listens on a free port of the loopback interface, tells it on standard output, and serves until
 /// standard input ends. `answerer` makes what answers the messages of one connection.
-pub(crate) fn serve<A>(answerer: impl Fn() -> A + Clone + Send + 'static) -> io::Result<()>
+pub(crate) fn serve<A>(answerer: impl Fn() -> A + 'static) -> io::Result<()>
 where
-    A: FnMut(&[u8]) -> io::Result<Vec<u8>>,
+    A: FnMut(&[u8]) -> io::Result<Vec<u8>> + 'static,
 {
-    let listener = TcpListener::bind(("127.0.0.1", 0))?;
-    let mut output = io::stdout().lock();
-    writeln!(output, "{}", listener.local_addr()?.port())?;
-    output.flush()?;
-    std::thread::spawn(move || {
-        for connection in listener.incoming().flatten() {
-            let answerer = answerer.clone();
-            std::thread::spawn(move || {
+    std::thread::spawn(|| {
+        // However the input ends, the benchmark is over.
+        let _ = io::copy(&mut io::stdin().lock(), &mut io::sink());
+        std::process::exit(0);
+    });
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_io()
+        .build()?;
+    LocalSet::new().block_on(&runtime, async {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
+        let mut output = io::stdout().lock();
+        writeln!(output, "{}", listener.local_addr()?.port())?;
+        output.flush()?;
+        loop {
+            let (connection, _) = listener.accept().await?;
+            let answer = answerer();
+            spawn_local(async {
                 // A client may close its connection at any time.
-                let _ = converse(connection, answerer());
+                let _ = converse(connection, answer).await;
             });
         }
-    });
-    io::copy(&mut io::stdin().lock(), &mut io::sink())?;
-    Ok(())
+    })
 }
 
-fn converse(
+async fn converse(
     mut connection: TcpStream,
     mut answer: impl FnMut(&[u8]) -> io::Result<Vec<u8>>,
 ) -> io::Result<()> {
     connection.set_nodelay(true)?;
     let mut received = Vec::with_capacity(HEAD_LIMIT);
-    let mut chunk = vec![0; 64 * 1024];
     loop {
         let request = loop {
             if let Some(request) = Request::in_bytes(&received) {
                 break request;
             }
-            let count = connection.read(&mut chunk)?;
-            if count == 0 {
+            if connection.read_buf(&mut received).await? == 0 {
                 return Ok(());
             }
-            received.extend_from_slice(&chunk[..count]);
         };
         let reply = match request.verb {
             Verb::Post => {
@@ -66,7 +75,7 @@ fn converse(
             }
             Verb::Other => b"HTTP/1.1 405 None\r\nContent-Length: 0\r\n\r\n".to_vec(),
         };
-        connection.write_all(&reply)?;
+        connection.write_all(&reply).await?;
         received.drain(..request.body.end);
     }
 }
