@@ -1,15 +1,10 @@
 //! The evaluator with real workers: one executable that is the server's side, the worker and the
 //! runner of the tests.
 
-#![expect(
-    clippy::print_stdout,
-    clippy::unwrap_used,
-    reason = "everything here is a test"
-)]
+#![expect(clippy::unwrap_used, reason = "everything here is a test")]
 
 mod attacks;
 mod evaluation;
-mod harness;
 mod limits;
 #[cfg(target_os = "linux")]
 mod misbehaviour;
@@ -19,6 +14,8 @@ mod sessions;
 mod support;
 
 use std::process::ExitCode;
+
+use attache_testkit::harness;
 
 fn main() -> ExitCode {
     #[cfg(target_os = "linux")]

@@ -14,6 +14,7 @@ use crate::support::{ask, evaluator, in_session, request, run, step, until, valu
 const ROLE: &str = "server-with-work";
 
 /// Plays a server with busy and idle workers if that is why the process was started.
+#[expect(clippy::print_stdout, reason = "it tells the test that it works")]
 pub(crate) fn play_role() {
     if std::env::args().nth(1).as_deref() != Some(ROLE) {
         return;
