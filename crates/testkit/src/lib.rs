@@ -11,6 +11,7 @@
 //! | [`processes`] | who survived a test, and what a process uses |
 //! | [`transcript`] | conversations as text files, and a server that plays them |
 //! | [`schema`] | messages checked against the official schema of their revision |
+//! | [`guard`] | waiting that ends: what hangs fails by its name |
 //! | [`harness`] | the standard harness, for test binaries with a `main` of their own |
 //! | [`binaries`] | paths of this workspace's binaries, built when stale |
 //! | [`scratch`] | folders that vanish with the test |
@@ -68,6 +69,7 @@
 
 pub mod binaries;
 pub mod chaos;
+pub mod guard;
 pub mod harness;
 pub mod http;
 pub mod processes;
