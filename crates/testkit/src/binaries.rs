@@ -76,7 +76,8 @@ fn profile_folder() -> io::Result<PathBuf> {
     Ok(target.join("debug"))
 }
 
-fn workspace() -> PathBuf {
+/// The folder of the workspace.
+pub(crate) fn workspace() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .ancestors()
         .nth(2)

@@ -11,6 +11,7 @@
 //! | [`processes`] | who survived a test, and what a process uses |
 //! | [`transcript`] | conversations as text files, and a server that plays them |
 //! | [`schema`] | messages checked against the official schema of their revision |
+//! | [`real_servers`] | what others wrote and `scripts/install-test-servers` installs |
 //! | [`guard`] | waiting that ends: what hangs fails by its name |
 //! | [`harness`] | the standard harness, for test binaries with a `main` of their own |
 //! | [`binaries`] | paths of this workspace's binaries, built when stale |
@@ -75,6 +76,7 @@ pub mod http;
 pub mod processes;
 pub mod proxy;
 mod random;
+pub mod real_servers;
 pub mod schema;
 pub mod scratch;
 pub mod transcript;

@@ -5,6 +5,7 @@ use std::process::{Command, Stdio};
 use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
+use attache_testkit::real_servers::installed;
 use serde_json::Value;
 
 /// How long anything in these tests may take on a busy machine.
@@ -203,32 +204,14 @@ pub(crate) fn hostile() -> Vec<String> {
     ])
 }
 
-fn test_deps() -> PathBuf {
-    match std::env::var_os("ATTACHE_TEST_DEPS") {
-        Some(folder) => folder.into(),
-        None => Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.test-deps"),
-    }
-}
-
 /// The reference server of the protocol, of the legacy era.
 pub(crate) fn everything() -> Vec<String> {
     let script = "npm/node_modules/@modelcontextprotocol/server-everything/dist/index.js";
-    let script = test_deps().join(script);
-    assert!(
-        script.exists(),
-        "{} is missing; run scripts/install-test-servers",
-        script.display()
-    );
-    words(&["node", &script.display().to_string()])
+    words(&["node", &installed(script).display().to_string()])
 }
 
 /// The time server of both eras.
 pub(crate) fn time() -> Vec<String> {
-    let script = test_deps().join("python-modern/bin/mcp-server-time");
-    assert!(
-        script.exists(),
-        "{} is missing; run scripts/install-test-servers",
-        script.display()
-    );
-    words(&[&script.display().to_string()])
+    let program = installed("python-modern/bin/mcp-server-time");
+    words(&[&program.display().to_string()])
 }
