@@ -12,6 +12,7 @@
 //! | [`transcript`] | conversations as text files, and a server that plays them |
 //! | [`schema`] | messages checked against the official schema of their revision |
 //! | [`real_servers`] | what others wrote and `scripts/install-test-servers` installs |
+//! | [`conformance`] | runs of the official conformance suite, and their judgement |
 //! | [`guard`] | waiting that ends: what hangs fails by its name |
 //! | [`harness`] | the standard harness, for test binaries with a `main` of their own |
 //! | [`binaries`] | paths of this workspace's binaries, built when stale |
@@ -70,6 +71,7 @@
 
 pub mod binaries;
 pub mod chaos;
+pub mod conformance;
 pub mod guard;
 pub mod harness;
 pub mod http;
