@@ -14,7 +14,7 @@ use ring::signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair};
 use serde_json::{Value, json};
 
 use crate::web::{self, Fields as _};
-use crate::world::{Knobs, World, admitted, fetch, refused};
+use crate::world::{Knobs, World, admitted, fetch, never_enough, refused};
 
 fn oauth(world: &World, proof: ClientProof, grant: Grant) -> OAuth {
     let server = world.server();
@@ -90,18 +90,14 @@ async fn a_client_speaks_for_itself_with_a_key() {
 /// An access token of a machine is obtained anew when it ends; there is nobody to ask for more.
 #[tokio::test]
 async fn a_machine_is_not_stepped_up() {
-    fn never(_: &HttpRequest, _: &[String]) -> Option<Answer> {
-        let challenge = "Bearer error=\"insufficient_scope\", scope=\"more\"";
-        Some(Answer::status(403).header("WWW-Authenticate", challenge))
-    }
     let world = World::with(Knobs {
-        admit: Some(never),
+        admit: Some(never_enough),
         ..Knobs::default()
     })
     .await;
     let oauth = oauth(&world, ClientProof::None, Grant::ClientCredentials);
     let error = refused(&oauth, &world.server()).await;
-    let scopes = vec!["more".to_owned()];
+    let scopes = vec!["write".to_owned()];
     assert_eq!(error, AuthorizationError::InsufficientScope { scopes });
     assert_eq!(world.grants(), ["client_credentials"]);
 }

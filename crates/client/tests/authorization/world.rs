@@ -38,6 +38,12 @@ pub(crate) struct Knobs {
 /// Decides about a request and the scopes of its token.
 pub(crate) type Admission = fn(&HttpRequest, &[String]) -> Option<Answer>;
 
+/// Admits nobody, whatever the scopes of the token.
+pub(crate) fn never_enough(_: &HttpRequest, _: &[String]) -> Option<Answer> {
+    let challenge = "Bearer error=\"insufficient_scope\", scope=\"write\"";
+    Some(Answer::status(403).header("WWW-Authenticate", challenge))
+}
+
 /// What the authorization server knows.
 #[derive(Default)]
 pub(crate) struct Ledger {
