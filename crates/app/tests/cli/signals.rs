@@ -39,8 +39,7 @@ fn gone_soon(server: &str) {
 /// Whether a process runs, and is no zombie.
 #[cfg(target_os = "linux")]
 fn runs(id: &str) -> bool {
-    let status = std::fs::read_to_string(format!("/proc/{id}/stat"));
-    status.is_ok_and(|status| !status.contains(") Z "))
+    attache_testkit::processes::is_running(id.parse().unwrap()).unwrap()
 }
 
 #[test]

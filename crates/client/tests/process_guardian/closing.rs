@@ -212,9 +212,7 @@ pub(crate) fn a_dropped_start_leaves_nothing() {
         }
         gone_within(SLACK, &tag, &[]);
         within(SLACK, "the guardians to be reaped", || {
-            scan::children_of(std::process::id())
-                .is_empty()
-                .then_some(())
+            scan::own_children().is_empty().then_some(())
         });
     });
 }

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use attache_client::process::{self, ExitReason, Guardianship, Launch, SpawnError, SpawnErrorKind};
+use attache_testkit::processes::look;
 use attache_testkit::scratch::Scratch;
 use rustix::process::Signal;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -127,7 +128,7 @@ pub(crate) fn s12_a_server_inherits_its_three_streams_and_nothing_else() {
     let wrapper = r#"exec 7</dev/null 9</dev/null; exec "$@""#;
     let mut client = Client::start_through(wrapper, "exec cat");
     let server = client.server();
-    let guardian = scan::look(server).unwrap().parent;
+    let guardian = look(server).unwrap().ppid;
     assert_ne!(guardian, client.id());
     assert!(Path::new(&format!("/proc/{}/fd/9", client.id())).exists());
 
@@ -143,7 +144,7 @@ pub(crate) fn s12_a_server_inherits_its_three_streams_and_nothing_else() {
         assert_ne!(target, Path::new("/dev/null"), "descriptor {inherited}");
     }
 
-    let groups = [client.id(), guardian, server].map(|id| scan::look(id).unwrap().group);
+    let groups = [client.id(), guardian, server].map(|id| look(id).unwrap().group);
     assert_eq!(
         groups[1..],
         [guardian, server],
@@ -155,7 +156,7 @@ pub(crate) fn the_guardian_holds_none_of_the_pipes() {
     block_on(async {
         let tag = scan::unique_tag();
         let mut spawned = spawn_up("echo up; exec cat", &tag).await;
-        let guardian = scan::look(spawned.child.id()).unwrap().parent;
+        let guardian = look(spawned.child.id()).unwrap().ppid;
         for entry in fs::read_dir(format!("/proc/{guardian}/fd")).unwrap() {
             let target = fs::read_link(entry.unwrap().path()).unwrap();
             assert!(!target.to_string_lossy().starts_with("pipe:"), "{target:?}");

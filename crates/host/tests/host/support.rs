@@ -12,6 +12,7 @@ use attache_host::snapshot::{ServerSnapshot, ServerState};
 use attache_host::{Error, Host, HostBuilder};
 use attache_testkit::chaos::{Launch, Script};
 pub(crate) use attache_testkit::guard::{PATIENCE, eventually, guarded, within};
+use attache_testkit::processes::is_running;
 use serde_json::{Value, json};
 
 /// The small correct server, to which a test adds its faults.
@@ -133,25 +134,14 @@ impl Fleet {
     }
 }
 
-/// Kills a server's process outright and waits until it is dead, unnoticed by the host or not.
-///
-/// It is dead when it is reaped, or a zombie with no thread left: until the last thread has gone,
-/// its input is open, and what is written to it counts as sent.
+/// Kills a server's process outright and waits until it is dead, unnoticed by the host or not:
+/// until its last thread has gone, its input is open, and what is written to it counts as sent.
 pub(crate) async fn kill(process: u32) {
     let kill = tokio::process::Command::new("kill")
         .args(["-9", &process.to_string()])
         .status();
     assert!(kill.await.unwrap().success());
-    let look = || {
-        let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
-        let threads = std::fs::read_dir(format!("/proc/{process}/task")).ok()?;
-        let (_, state) = stat.rsplit_once(')')?;
-        Some((state.trim_start().chars().next(), threads.count()))
-    };
-    eventually(look, |seen| {
-        seen.is_none_or(|(state, threads)| state == Some('Z') && threads == 1)
-    })
-    .await;
+    eventually(|| is_running(process).unwrap(), |running| !running).await;
 }
 
 /// How often a server was asked for this.
