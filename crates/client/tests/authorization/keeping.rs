@@ -14,6 +14,7 @@ use crate::web;
 use crate::world::{Knobs, World, admitted};
 
 /// The one entry that a login leaves; stores are tested with it because names are made inside.
+#[cfg(unix)]
 async fn entry_of(store: Arc<FileStore>, folder: &std::path::Path) -> std::path::PathBuf {
     let world = World::new().await;
     world.oauth_with(store).login().await.unwrap();

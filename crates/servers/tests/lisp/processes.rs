@@ -3,13 +3,14 @@
 use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 use attache_lisp::ErrorKind;
 use attache_servers::lisp::{Evaluator, Limits, SessionState, Settings};
 use attache_testkit::processes::{children_of, is_running};
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::support::{ask, evaluator, in_session, request, run, step, until, value};
+use crate::support::{PATIENCE, ask, evaluator, in_session, request, run, step, value};
 
 /// The first argument that makes this executable a server that works until it is killed.
 const ROLE: &str = "server-with-work";
@@ -70,6 +71,15 @@ async fn alone() {
         own_workers().is_empty()
     })
     .await;
+}
+
+/// Waits for something that happens outside this process.
+async fn until(what: &str, holds: impl Fn() -> bool) {
+    let began = Instant::now();
+    while !holds() {
+        assert!(began.elapsed() < PATIENCE, "waited in vain: {what}");
+        tokio::time::sleep(Duration::from_millis(2)).await;
+    }
 }
 
 fn kill(pid: u32) {
