@@ -1,4 +1,5 @@
-//! Real misbehaving parts for tests: the other side of the wire.
+//! Real misbehaving parts for tests, the other side of the wire; and what the tests of several crates
+//! need alike.
 //!
 //! This crate shares no code with the protocol and client crates, so that a
 //! fault of theirs cannot hide in it. It is a dev-dependency only.
