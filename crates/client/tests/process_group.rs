@@ -10,6 +10,7 @@ use std::os::fd::AsFd as _;
 use std::time::{Duration, Instant};
 
 use attache_client::process::{self, ExitReason, Ladder, Launch, Protection, Spawned};
+use attache_testkit::processes::look;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use scan::{TAG_VARIABLE, gone_within, within};
@@ -56,10 +57,10 @@ async fn without_enable_a_server_leads_a_group_of_its_own() {
     let tag = scan::unique_tag();
     let spawned = spawn_up("echo up; exec cat", &tag).await;
     assert_eq!(spawned.child.protection(), Protection::ProcessGroup);
-    let server = scan::look(spawned.child.id()).unwrap();
+    let server = look(spawned.child.id()).unwrap();
     assert_eq!(
-        (server.parent, server.group),
-        (std::process::id(), server.id)
+        (server.ppid, server.group),
+        (std::process::id(), server.pid)
     );
 }
 

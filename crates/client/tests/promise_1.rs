@@ -4,6 +4,7 @@
 //! against a server that is killed at random moments. What the client says of each call is held
 //! against the server's own synced log of effects.
 
+#![cfg(unix)]
 #![expect(
     clippy::unwrap_used,
     clippy::expect_used,

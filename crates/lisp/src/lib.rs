@@ -29,6 +29,7 @@ mod compile;
 mod compile_loops;
 mod continuations;
 mod control;
+mod dispatch;
 mod equal;
 mod error;
 mod faults;

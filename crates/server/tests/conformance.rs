@@ -6,14 +6,15 @@
 
 #![expect(clippy::unwrap_used, reason = "everything here is a test")]
 
-use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use attache_testkit::scratch::Scratch;
+use attache_testkit::binaries;
+use attache_testkit::conformance::{Findings, of_server};
+use attache_testkit::real_servers::installed;
 
 /// How many checks each scenario makes at least, in whichever set it appears.
 const CHECKS: &[(&str, usize)] = &[
@@ -98,30 +99,8 @@ impl Drop for Running {
     }
 }
 
-fn installed(path: &str) -> PathBuf {
-    let folder = match std::env::var_os("ATTACHE_TEST_DEPS") {
-        Some(folder) => PathBuf::from(folder),
-        None => PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../.test-deps")),
-    };
-    let file = folder.join("conformance/node_modules").join(path);
-    assert!(
-        file.exists(),
-        "{} is missing; run scripts/install-test-servers first",
-        file.display()
-    );
-    file
-}
-
 fn conformance_server() -> PathBuf {
-    let test = std::env::current_exe().unwrap();
-    let folder = test.ancestors().nth(2).unwrap().join("examples");
-    let program = folder.join("conformance-server");
-    assert!(
-        program.exists(),
-        "{} is missing; run `cargo build --examples -p attache-server` first",
-        program.display()
-    );
-    program
+    binaries::example("attache-server", "conformance-server").unwrap()
 }
 
 /// The server over HTTP, and its address.
@@ -141,8 +120,10 @@ fn start_http() -> (Running, String) {
 fn start_bridged(mode: &[&str]) -> (Running, String) {
     let address = free_port();
     let command = format!("{} --stdio", conformance_server().display());
-    let child = Command::new(installed("node/bin/node"))
-        .arg(installed("supergateway/dist/index.js"))
+    let child = Command::new(installed("conformance/node_modules/node/bin/node"))
+        .arg(installed(
+            "conformance/node_modules/supergateway/dist/index.js",
+        ))
         .args([
             "--stdio",
             &command,
@@ -172,86 +153,37 @@ fn free_port() -> SocketAddr {
         .unwrap()
 }
 
-/// What the suite found, by scenario: how many checks passed, how many failed.
-fn run(url: &str, set: &[&str]) -> BTreeMap<String, (usize, usize)> {
-    let folder = Scratch::new("conformance").unwrap();
-    let output = Command::new(installed("node/bin/node"))
-        .arg(installed("@modelcontextprotocol/conformance/dist/index.js"))
-        .args(["server", "--url", url, "-o", "out"])
-        .args(set)
-        .current_dir(folder.path())
-        .output()
-        .unwrap();
-    let printed = String::from_utf8_lossy(&output.stdout);
-    let (_, summary) = printed.split_once("=== SUMMARY ===").unwrap_or_else(|| {
-        panic!(
-            "no summary: {printed}{}",
-            String::from_utf8_lossy(&output.stderr)
-        )
-    });
-    summary
-        .lines()
-        .filter_map(|line| {
-            // "✓ ping: 2 passed, 0 failed"
-            let (name, counts) = line.trim_start_matches(['✓', '✗', ' ']).split_once(": ")?;
-            let (passed, failed) = counts.strip_suffix(" failed")?.split_once(" passed, ")?;
-            Some((
-                name.to_owned(),
-                (passed.parse().ok()?, failed.parse().ok()?),
-            ))
-        })
-        .filter(|(name, _)| name != "Total")
-        .collect()
-}
-
 /// Checks that nothing failed and enough was checked; what `excepted` names is not looked at.
 #[track_caller]
-fn judge(found: &BTreeMap<String, (usize, usize)>, excepted: impl Fn(&str) -> bool) {
+fn judge(found: &Findings, excepted: impl Fn(&str) -> bool) {
     judge_by(found, CHECKS, excepted);
 }
 
 #[track_caller]
-fn judge_by(
-    found: &BTreeMap<String, (usize, usize)>,
-    checks: &[(&str, usize)],
-    excepted: impl Fn(&str) -> bool,
-) {
-    for (name, (passed, failed)) in found.iter().filter(|(name, _)| !excepted(name)) {
-        assert_eq!(*failed, 0, "{name} has failures");
-        if EMPTY.contains(&name.as_str()) {
-            continue;
-        }
-        let least = checks
-            .iter()
-            .find(|(it, _)| it == name)
-            .map(|(_, least)| *least);
-        let least = least.unwrap_or_else(|| panic!("{name} is new; say how many checks it makes"));
-        assert!(
-            *passed >= least,
-            "{name} made {passed} checks instead of {least}"
-        );
-    }
+fn judge_by(found: &Findings, checks: &[(&str, usize)], excepted: impl Fn(&str) -> bool) {
+    let mut least = checks.to_vec();
+    least.extend(EMPTY.iter().map(|name| (*name, 0)));
+    found.assert_at_least(&least, excepted);
 }
 
-fn total(found: &BTreeMap<String, (usize, usize)>) -> usize {
-    found.values().map(|(passed, _)| passed).sum()
+/// So many checks were made in all.
+#[track_caller]
+fn assert_total(found: &Findings, least: usize) {
+    let checks = found.checks();
+    assert!(checks >= least, "{checks} checks: {found:?}");
 }
 
 #[track_caller]
 fn check_http(set: &[&str], scenarios: usize, checks: usize) {
     let (_server, url) = start_http();
-    let found = run(&url, set);
+    let found = of_server(&url, set).unwrap();
     judge(&found, |_| false);
     assert!(
-        found.len() >= scenarios,
+        found.scenarios() >= scenarios,
         "{} scenarios: {found:?}",
-        found.len()
+        found.scenarios()
     );
-    assert!(
-        total(&found) >= checks,
-        "{} checks: {found:?}",
-        total(&found)
-    );
+    assert_total(&found, checks);
 }
 
 #[test]
@@ -282,15 +214,15 @@ fn is_about_http(name: &str) -> bool {
 #[test]
 fn requirements_of_2025_11_25_over_stdio() {
     let (_bridge, url) = start_bridged(&["--stateful"]);
-    let found = run(&url, &["--requirements", "2025-11-25"]);
+    let found = of_server(&url, &["--requirements", "2025-11-25"]).unwrap();
     judge(&found, is_about_http);
-    assert!(total(&found) >= 78, "{} checks: {found:?}", total(&found));
+    assert_total(&found, 78);
 }
 
 #[test]
 fn requirements_of_2026_07_28_over_stdio() {
     let (_bridge, url) = start_bridged(&[]);
-    let found = run(&url, &["--requirements", "2026-07-28"]);
+    let found = of_server(&url, &["--requirements", "2026-07-28"]).unwrap();
     // The bridge starts a process for each client, so a task of one is unknown to the next, and
     // so is a change: two checks about changes are not made.
     let mut checks = CHECKS.to_vec();
@@ -299,5 +231,5 @@ fn requirements_of_2026_07_28_over_stdio() {
     judge_by(&found, &checks, |name| {
         is_about_http(name) || name.starts_with("tasks-")
     });
-    assert!(total(&found) >= 150, "{} checks: {found:?}", total(&found));
+    assert_total(&found, 150);
 }

@@ -57,6 +57,22 @@ pub fn binary(package: &str, name: &str, sources: &[PathBuf]) -> io::Result<Path
     Ok(path)
 }
 
+/// The path of an example, which Cargo builds with the tests of its package.
+pub fn example(package: &str, name: &str) -> io::Result<PathBuf> {
+    let file = format!("{name}{}", std::env::consts::EXE_SUFFIX);
+    let path = profile_folder()?.join("examples").join(file);
+    if path.is_file() {
+        return Ok(path);
+    }
+    Err(io::Error::new(
+        io::ErrorKind::NotFound,
+        format!(
+            "{} is missing; run: cargo build -p {package} --example {name}",
+            path.display()
+        ),
+    ))
+}
+
 /// The folder `target/<profile>` that the running test was built into. Doc
 /// tests run from elsewhere and get the folder of an ordinary build.
 fn profile_folder() -> io::Result<PathBuf> {
@@ -76,7 +92,8 @@ fn profile_folder() -> io::Result<PathBuf> {
     Ok(target.join("debug"))
 }
 
-fn workspace() -> PathBuf {
+/// The folder of the workspace.
+pub(crate) fn workspace() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .ancestors()
         .nth(2)
@@ -154,6 +171,13 @@ mod tests {
             message.starts_with("building no-such-binary failed:"),
             "{message}"
         );
+    }
+
+    #[test]
+    fn an_example_that_was_not_built_says_how() {
+        let error = example("attache-testkit", "no-such-example").unwrap_err();
+        let remedy = "run: cargo build -p attache-testkit --example no-such-example";
+        assert!(error.to_string().ends_with(remedy), "{error}");
     }
 
     #[test]

@@ -1,4 +1,5 @@
-//! Real misbehaving parts for tests: the other side of the wire.
+//! Real misbehaving parts for tests, the other side of the wire; and what the tests of several crates
+//! need alike.
 //!
 //! This crate shares no code with the protocol and client crates, so that a
 //! fault of theirs cannot hide in it. It is a dev-dependency only.
@@ -11,6 +12,10 @@
 //! | [`processes`] | who survived a test, and what a process uses |
 //! | [`transcript`] | conversations as text files, and a server that plays them |
 //! | [`schema`] | messages checked against the official schema of their revision |
+//! | [`real_servers`] | what others wrote and `scripts/install-test-servers` installs |
+//! | [`conformance`] | runs of the official conformance suite, and their judgement |
+//! | [`guard`] | waiting that ends: what hangs fails by its name |
+//! | [`harness`] | the standard harness, for test binaries with a `main` of their own |
 //! | [`binaries`] | paths of this workspace's binaries, built when stale |
 //! | [`scratch`] | folders that vanish with the test |
 //!
@@ -67,10 +72,14 @@
 
 pub mod binaries;
 pub mod chaos;
+pub mod conformance;
+pub mod guard;
+pub mod harness;
 pub mod http;
 pub mod processes;
 pub mod proxy;
 mod random;
+pub mod real_servers;
 pub mod schema;
 pub mod scratch;
 pub mod transcript;

@@ -32,8 +32,14 @@ pub struct Process {
     pub pid: u32,
     /// Its parent's id.
     pub ppid: u32,
+    /// The process group it belongs to.
+    pub group: u32,
+    /// When it was started, in ticks since the system was: tells it from a later one with its id.
+    pub started: u64,
     /// The kernel's letter for its state: `R`, `S`, `T`, `Z` and others.
     pub state: char,
+    /// Its short name, which it may have chosen itself.
+    pub name: String,
     /// Its command line, or its name in brackets for a zombie.
     pub command: String,
 }
@@ -149,6 +155,7 @@ impl fmt::Display for Survivors {
                         ppid,
                         state,
                         command,
+                        ..
                     } = process;
                     write!(formatter, "\n  {pid} (of {ppid}) {state} {command}")?;
                 }
@@ -160,11 +167,34 @@ impl fmt::Display for Survivors {
 
 impl std::error::Error for Survivors {}
 
+/// One process, in any state. An error if there is none.
+pub fn look(pid: u32) -> io::Result<Process> {
+    linux::look(pid)
+}
+
+/// The living processes that have `variable`, written `NAME=VALUE`, in their environment.
+pub fn bearing(variable: &str) -> io::Result<Vec<Process>> {
+    linux::bearing(variable)
+}
+
+/// The direct children of a process, zombies included.
+pub fn children_of(pid: u32) -> io::Result<Vec<Process>> {
+    let mut children = linux::all()?;
+    children.retain(|process| process.ppid == pid);
+    Ok(children)
+}
+
 /// The zombies whose parent is `pid`.
 pub fn zombies_of(pid: u32) -> io::Result<Vec<Process>> {
-    let mut children = linux::all()?;
-    children.retain(|process| process.ppid == pid && process.state == 'Z');
+    let mut children = children_of(pid)?;
+    children.retain(|process| process.state == 'Z');
     Ok(children)
+}
+
+/// Whether any thread of a process still runs. Until the last one has gone, the files of a process
+/// are open, although the process may already look like a zombie.
+pub fn is_running(pid: u32) -> io::Result<bool> {
+    linux::is_running(pid)
 }
 
 /// What a process uses now.
@@ -201,39 +231,70 @@ mod linux {
         Ok(bearers)
     }
 
-    /// All processes. Those that end while being looked at are left out.
-    pub(super) fn all() -> io::Result<Vec<Process>> {
-        let mut found = Vec::new();
-        for entry in fs::read_dir("/proc")? {
-            let name = entry?.file_name();
-            let pid = name.to_str().and_then(|name| name.parse().ok());
-            found.extend(pid.and_then(describe));
-        }
-        Ok(found)
+    pub(super) fn bearing(variable: &str) -> io::Result<Vec<Process>> {
+        let bearers = ids()?.into_iter().filter(|pid| bears(*pid, variable));
+        Ok(bearers.filter_map(|pid| look(pid).ok()).collect())
     }
 
-    fn describe(pid: u32) -> Option<Process> {
-        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    /// All processes. Those that end while being looked at are left out.
+    pub(super) fn all() -> io::Result<Vec<Process>> {
+        let found = ids()?.into_iter().filter_map(|pid| look(pid).ok());
+        Ok(found.collect())
+    }
+
+    fn ids() -> io::Result<Vec<u32>> {
+        let mut ids = Vec::new();
+        for entry in fs::read_dir("/proc")? {
+            ids.extend(
+                entry?
+                    .file_name()
+                    .to_str()
+                    .and_then(|name| name.parse::<u32>().ok()),
+            );
+        }
+        Ok(ids)
+    }
+
+    pub(super) fn look(pid: u32) -> io::Result<Process> {
+        let stat = fs::read(format!("/proc/{pid}/stat"))?;
+        let arguments = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        let odd = || io::Error::other(format!("odd status of process {pid}"));
+        describe(pid, &String::from_utf8_lossy(&stat), &arguments).ok_or_else(odd)
+    }
+
+    fn describe(pid: u32, stat: &str, arguments: &[u8]) -> Option<Process> {
         // The name is in parentheses and may itself hold parentheses.
         let (before, after) = stat.rsplit_once(')')?;
         let name = before.split_once('(')?.1;
-        let mut fields = after.split_whitespace();
-        let state = fields.next()?.chars().next()?;
-        let ppid = fields.next()?.parse().ok()?;
-        let arguments = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        let fields: Vec<&str> = after.split_whitespace().collect();
         let command = if arguments.is_empty() {
             format!("[{name}]")
         } else {
-            String::from_utf8_lossy(&arguments)
+            String::from_utf8_lossy(arguments)
                 .trim_end_matches('\0')
                 .replace('\0', " ")
         };
         Some(Process {
             pid,
-            ppid,
-            state,
+            state: fields.first()?.chars().next()?,
+            ppid: fields.get(1)?.parse().ok()?,
+            group: fields.get(2)?.parse().ok()?,
+            started: fields.get(19)?.parse().ok()?,
+            name: name.to_owned(),
             command,
         })
+    }
+
+    pub(super) fn is_running(pid: u32) -> io::Result<bool> {
+        let threads = match fs::read_dir(format!("/proc/{pid}/task")) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+            threads => threads?,
+        };
+        let states = threads.flatten().filter_map(|thread| {
+            let stat = fs::read(thread.path().join("stat")).ok()?;
+            Some(describe(pid, &String::from_utf8_lossy(&stat), b"")?.state)
+        });
+        Ok(states.into_iter().any(|state| !matches!(state, 'Z' | 'X')))
     }
 
     fn bears(pid: u32, marked: &str) -> bool {
@@ -282,7 +343,19 @@ mod linux {
         Err(io::ErrorKind::Unsupported.into())
     }
 
+    pub(super) fn bearing(_: &str) -> io::Result<Vec<Process>> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
     pub(super) fn all() -> io::Result<Vec<Process>> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    pub(super) fn look(_: u32) -> io::Result<Process> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    pub(super) fn is_running(_: u32) -> io::Result<bool> {
         Err(io::ErrorKind::Unsupported.into())
     }
 

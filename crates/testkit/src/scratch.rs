@@ -26,11 +26,36 @@ impl Scratch {
     pub fn path(&self) -> &Path {
         &self.path
     }
+
+    /// Writes a file in it, and the folders above, and gives its path.
+    pub fn write(&self, file: &str, contents: impl AsRef<[u8]>) -> io::Result<PathBuf> {
+        let path = self.path.join(file);
+        if let Some(folder) = path.parent() {
+            std::fs::create_dir_all(folder)?;
+        }
+        std::fs::write(&path, contents)?;
+        Ok(path)
+    }
 }
 
 impl Drop for Scratch {
     fn drop(&mut self) {
         // Nothing useful can be done about a folder that will not go.
         let _ = std::fs::remove_dir_all(&self.path);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_vanishes_with_everything_in_it() {
+        let folder = Scratch::new("vanishing").unwrap();
+        let file = folder.write("above/file", "contents").unwrap();
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), "contents");
+        let path = folder.path().to_owned();
+        drop(folder);
+        assert!(!path.exists());
     }
 }

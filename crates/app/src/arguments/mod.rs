@@ -474,9 +474,8 @@ mod tests {
 
     #[test]
     fn files_are_read_up_to_the_limit() {
-        let folder = std::env::temp_dir().join(format!("attache-arguments-{}", std::process::id()));
-        std::fs::create_dir_all(&folder).unwrap();
-        let file = folder.join("value");
+        let folder = attache_testkit::scratch::Scratch::new("arguments").unwrap();
+        let file = folder.path().join("value");
         let word = format!("name=@{}", file.display());
         let read = || Given::parse(&word).map(|given| given.text);
         std::fs::write(&file, "hi\n").unwrap();
@@ -492,6 +491,5 @@ mod tests {
                 .message
                 .ends_with("more than 16777216 bytes")
         );
-        std::fs::remove_dir_all(&folder).unwrap();
     }
 }

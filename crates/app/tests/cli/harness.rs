@@ -5,6 +5,8 @@ use std::process::{Command, Stdio};
 use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
+use attache_testkit::real_servers::installed;
+use attache_testkit::scratch;
 use serde_json::Value;
 
 /// How long anything in these tests may take on a busy machine.
@@ -64,45 +66,32 @@ pub(crate) fn empty_home() -> &'static Path {
 }
 
 /// A folder of its own for a test, gone when dropped.
-pub(crate) struct Folder(PathBuf);
+pub(crate) struct Folder(scratch::Scratch);
 
 impl Folder {
     pub(crate) fn new(name: &str) -> Self {
-        let folder = format!("attache-cli-{}-{name}", std::process::id());
-        let path = std::env::temp_dir().join(folder);
-        let _ = std::fs::remove_dir_all(&path);
-        std::fs::create_dir_all(&path).unwrap();
-        Self(path)
+        Self(scratch::Scratch::new(&format!("cli-{name}")).unwrap())
     }
 
     pub(crate) fn path(&self) -> &Path {
-        &self.0
+        self.0.path()
     }
 
     /// Writes a file in it, and the folders above.
     pub(crate) fn write(&self, file: &str, text: &str) -> PathBuf {
-        let path = self.0.join(file);
-        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::fs::write(&path, text).unwrap();
-        path
+        self.0.write(file, text).unwrap()
     }
 
     /// The binary with this folder as home and working folder.
     pub(crate) fn attache(&self) -> Command {
         let mut command = attache();
-        command.env("HOME", &self.0).current_dir(&self.0);
+        command.env("HOME", self.path()).current_dir(self.path());
         command
     }
 
     /// Runs the binary there.
     pub(crate) fn run(&self, words: &[&str]) -> Outcome {
         finish(self.attache().args(words))
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
     }
 }
 
@@ -126,22 +115,26 @@ pub(crate) fn finish(command: &mut Command) -> Outcome {
 }
 
 /// A file of its own for a test, gone when dropped.
-pub(crate) struct Scratch(PathBuf);
+pub(crate) struct Scratch {
+    path: PathBuf,
+    _folder: scratch::Scratch,
+}
 
 impl Scratch {
     pub(crate) fn new(name: &str) -> Self {
-        let file = format!("attache-cli-{}-{name}", std::process::id());
-        let path = std::env::temp_dir().join(file);
-        let _ = std::fs::remove_file(&path);
-        Self(path)
+        let folder = scratch::Scratch::new(&format!("cli-{name}")).unwrap();
+        Self {
+            path: folder.path().join("file"),
+            _folder: folder,
+        }
     }
 
     pub(crate) fn path(&self) -> &Path {
-        &self.0
+        &self.path
     }
 
     pub(crate) fn text(&self) -> String {
-        std::fs::read_to_string(&self.0).unwrap_or_default()
+        std::fs::read_to_string(&self.path).unwrap_or_default()
     }
 
     /// Waits until the file contains `text`.
@@ -149,12 +142,6 @@ impl Scratch {
         wait_until(&format!("{text} in {}", self.text()), || {
             self.text().contains(text)
         });
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_file(&self.0);
     }
 }
 
@@ -203,32 +190,14 @@ pub(crate) fn hostile() -> Vec<String> {
     ])
 }
 
-fn test_deps() -> PathBuf {
-    match std::env::var_os("ATTACHE_TEST_DEPS") {
-        Some(folder) => folder.into(),
-        None => Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.test-deps"),
-    }
-}
-
 /// The reference server of the protocol, of the legacy era.
 pub(crate) fn everything() -> Vec<String> {
     let script = "npm/node_modules/@modelcontextprotocol/server-everything/dist/index.js";
-    let script = test_deps().join(script);
-    assert!(
-        script.exists(),
-        "{} is missing; run scripts/install-test-servers",
-        script.display()
-    );
-    words(&["node", &script.display().to_string()])
+    words(&["node", &installed(script).display().to_string()])
 }
 
 /// The time server of both eras.
 pub(crate) fn time() -> Vec<String> {
-    let script = test_deps().join("python-modern/bin/mcp-server-time");
-    assert!(
-        script.exists(),
-        "{} is missing; run scripts/install-test-servers",
-        script.display()
-    );
-    words(&[&script.display().to_string()])
+    let program = installed("python-modern/bin/mcp-server-time");
+    words(&[&program.display().to_string()])
 }

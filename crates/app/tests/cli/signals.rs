@@ -4,7 +4,7 @@ use std::io::{BufRead as _, BufReader};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::harness::{PATIENCE, Scratch, attache, builtin, recorded, wait_until};
+use crate::harness::{PATIENCE, Scratch, attache, builtin, recorded};
 
 pub(crate) fn signal(child: &Child, name: &str) {
     let status = Command::new("kill")
@@ -28,7 +28,7 @@ fn exit_code(child: &mut Child) -> Option<i32> {
 #[cfg(target_os = "linux")]
 fn gone_soon(server: &str) {
     let left = Instant::now();
-    wait_until("the server to end", || !runs(server));
+    crate::harness::wait_until("the server to end", || !runs(server));
     assert!(
         left.elapsed() < Duration::from_secs(3),
         "{:?}",
@@ -39,8 +39,7 @@ fn gone_soon(server: &str) {
 /// Whether a process runs, and is no zombie.
 #[cfg(target_os = "linux")]
 fn runs(id: &str) -> bool {
-    let status = std::fs::read_to_string(format!("/proc/{id}/stat"));
-    status.is_ok_and(|status| !status.contains(") Z "))
+    attache_testkit::processes::is_running(id.parse().unwrap()).unwrap()
 }
 
 #[test]

@@ -237,39 +237,26 @@ fn can_enter(directory: &Path) -> bool {
 mod tests {
     use std::fs;
     use std::os::unix::fs::PermissionsExt as _;
-    use std::sync::atomic::{AtomicU32, Ordering};
+
+    use attache_testkit::scratch::Scratch;
 
     use super::*;
 
     /// A directory of its own with files of the given modes.
-    struct Folder(PathBuf);
+    struct Folder(Scratch);
 
     impl Folder {
         fn with(files: &[(&str, u32)]) -> Self {
-            static COUNT: AtomicU32 = AtomicU32::new(0);
-            let name = format!(
-                "resolve-{}-{}",
-                std::process::id(),
-                COUNT.fetch_add(1, Ordering::Relaxed)
-            );
-            let folder = env::temp_dir().join(name);
-            fs::create_dir(&folder).unwrap();
+            let folder = Scratch::new("resolve").unwrap();
             for (name, mode) in files {
-                let path = folder.join(name);
-                fs::write(&path, "#!/bin/sh\n").unwrap();
+                let path = folder.write(name, "#!/bin/sh\n").unwrap();
                 fs::set_permissions(&path, fs::Permissions::from_mode(*mode)).unwrap();
             }
             Self(folder)
         }
 
         fn path(&self, name: &str) -> PathBuf {
-            self.0.join(name)
-        }
-    }
-
-    impl Drop for Folder {
-        fn drop(&mut self) {
-            let _ = fs::remove_dir_all(&self.0);
+            self.0.path().join(name)
         }
     }
 
@@ -281,7 +268,7 @@ mod tests {
     }
 
     fn search_path(folders: &[&Folder]) -> OsString {
-        env::join_paths(folders.iter().map(|folder| &folder.0)).unwrap()
+        env::join_paths(folders.iter().map(|folder| folder.0.path())).unwrap()
     }
 
     #[test]
@@ -321,9 +308,12 @@ mod tests {
     fn relative_paths_are_those_of_the_child_s_working_directory() {
         let folder = Folder::with(&[("server", 0o755)]);
         let found = Ok(folder.path("server"));
-        assert_eq!(prepare(&Launch::new("./server").cwd(&folder.0)), found);
+        assert_eq!(
+            prepare(&Launch::new("./server").cwd(folder.0.path())),
+            found
+        );
         for path in [".", ":/nonexistent"] {
-            let launch = Launch::new("server").cwd(&folder.0).var("PATH", path);
+            let launch = Launch::new("server").cwd(folder.0.path()).var("PATH", path);
             assert_eq!(prepare(&launch), found, "PATH={path}");
         }
     }

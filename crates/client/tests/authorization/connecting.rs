@@ -7,10 +7,10 @@ use attache_client::authorization::{
     AuthorizationError, BoxFuture, ClientIdentity, MemoryStore, OAuth, UserAgent,
 };
 use attache_client::{ConnectError, Error, HttpError, Server, Timeouts};
-use serde_json::{Value, json};
+use attache_testkit::http::{Answer, HttpRequest};
+use serde_json::json;
 use url::Url;
 
-use crate::web::{Asked, Reply};
 use crate::world::{Knobs, Visitor, World, fetch};
 
 /// How long the person takes: far longer than every time-out of the connection.
@@ -28,8 +28,8 @@ impl UserAgent for SlowVisitor {
 }
 
 /// A modern server with an empty list of tools.
-fn modern(asked: &Asked, _scopes: &[String]) -> Option<Reply> {
-    let message: Value = serde_json::from_str(&asked.body).ok()?;
+fn modern(asked: &HttpRequest, _scopes: &[String]) -> Option<Answer> {
+    let message = asked.message();
     let result = match message["method"].as_str()? {
         "server/discover" => json!({"resultType": "complete", "supportedVersions": ["2026-07-28"],
             "capabilities": {"tools": {}}, "serverInfo": {"name": "n", "version": "1"},
@@ -39,7 +39,7 @@ fn modern(asked: &Asked, _scopes: &[String]) -> Option<Reply> {
         _ => return None,
     };
     let answer = json!({"jsonrpc": "2.0", "id": message["id"], "result": result});
-    Some(Reply::json(200, &answer))
+    Some(Answer::json(&answer))
 }
 
 fn impatient() -> Timeouts {
@@ -66,12 +66,12 @@ async fn a_person_may_take_longer_than_the_handshake() {
     let client = server.connect().await.unwrap();
     assert_eq!(client.list_tools().await.unwrap().iter().count(), 0);
     client.close().await;
-    let methods: Vec<Value> = world
+    let methods: Vec<String> = world
         .resource
-        .asked_for("/mcp")
+        .requests_at("/mcp")
         .iter()
-        .filter(|asked| asked.method == "POST")
-        .map(|asked| serde_json::from_str::<Value>(&asked.body).unwrap()["method"].clone())
+        .filter(|asked| asked.verb == "POST")
+        .map(HttpRequest::method)
         .collect();
     assert_eq!(
         methods,

@@ -6,14 +6,15 @@ use attache_client::authorization::{
     AuthorizationError, ClientIdentity, ClientProof, EnterpriseManaged, Grant, MemoryStore, OAuth,
     Preregistered, Secret, SigningKey, TokenFile, WorkloadIdentity,
 };
+use attache_testkit::http::{Answer, HttpRequest};
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use ring::rand::SystemRandom;
 use ring::signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair};
 use serde_json::{Value, json};
 
-use crate::web::{Asked, Reply, Web};
-use crate::world::{Knobs, World, admitted, fetch, refused};
+use crate::web::{self, Fields as _};
+use crate::world::{Knobs, World, admitted, fetch, never_enough, refused};
 
 fn oauth(world: &World, proof: ClientProof, grant: Grant) -> OAuth {
     let server = world.server();
@@ -56,12 +57,12 @@ async fn a_client_speaks_for_itself_with_a_secret() {
         &world.server(),
     )
     .await;
-    let form = world.issuer.asked_for("/token")[0].form();
+    let form = world.issuer.requests_at("/token")[0].form_fields();
     assert_eq!(form["grant_type"], "client_credentials");
     assert_eq!(form["client_secret"], "hush");
     assert_eq!(form["scope"], "basic");
     assert_eq!(form["resource"], world.server().as_str());
-    assert!(world.issuer.asked_for("/authorize").is_empty());
+    assert!(world.issuer.requests_at("/authorize").is_empty());
 }
 
 #[tokio::test]
@@ -74,7 +75,7 @@ async fn a_client_speaks_for_itself_with_a_key() {
         &world.server(),
     )
     .await;
-    let form = world.issuer.asked_for("/token")[0].form();
+    let form = world.issuer.requests_at("/token")[0].form_fields();
     assert_eq!(
         form["client_assertion_type"],
         "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
@@ -89,18 +90,14 @@ async fn a_client_speaks_for_itself_with_a_key() {
 /// An access token of a machine is obtained anew when it ends; there is nobody to ask for more.
 #[tokio::test]
 async fn a_machine_is_not_stepped_up() {
-    fn never(_: &Asked, _: &[String]) -> Option<Reply> {
-        let challenge = "Bearer error=\"insufficient_scope\", scope=\"more\"";
-        Some(Reply::status(403).header("WWW-Authenticate", challenge))
-    }
     let world = World::with(Knobs {
-        admit: Some(never),
+        admit: Some(never_enough),
         ..Knobs::default()
     })
     .await;
     let oauth = oauth(&world, ClientProof::None, Grant::ClientCredentials);
     let error = refused(&oauth, &world.server()).await;
-    let scopes = vec!["more".to_owned()];
+    let scopes = vec!["write".to_owned()];
     assert_eq!(error, AuthorizationError::InsufficientScope { scopes });
     assert_eq!(world.grants(), ["client_credentials"]);
 }
@@ -114,7 +111,7 @@ async fn a_platform_vouches_for_a_workload() {
     let assertion = Arc::new(TokenFile(path));
     let grant = Grant::WorkloadIdentity(WorkloadIdentity { assertion });
     admitted(&oauth(&world, ClientProof::None, grant), &world.server()).await;
-    let form = world.issuer.asked_for("/token")[0].form();
+    let form = world.issuer.requests_at("/token")[0].form_fields();
     assert_eq!(
         form["grant_type"],
         "urn:ietf:params:oauth:grant-type:jwt-bearer"
@@ -132,7 +129,9 @@ async fn a_platform_vouches_for_a_workload() {
 #[tokio::test]
 async fn a_refused_assertion_ends_it() {
     let world = World::with(Knobs {
-        token: Some(|_| Some(Reply::json(400, &json!({"error": "unauthorized_client"})))),
+        token: Some(|_| {
+            Some(Answer::json(&json!({"error": "unauthorized_client"})).with_status(400))
+        }),
         ..Knobs::default()
     })
     .await;
@@ -145,27 +144,21 @@ async fn a_refused_assertion_ends_it() {
 
 #[tokio::test]
 async fn an_organisation_vouches_for_a_person() {
-    let provider = Web::start(|asked| {
-        let form = asked.form();
+    let provider = web::serve(|asked| {
+        let form = asked.form_fields();
         match form["subject_token"].as_str() {
-            "identity" => Reply::json(
-                200,
-                &json!({"access_token": "the-id-jag", "token_type": "N_A",
-                    "issued_token_type": "urn:ietf:params:oauth:token-type:id-jag"}),
-            ),
-            "odd" => Reply::json(
-                200,
-                &json!({"access_token": "x", "token_type": "Bearer",
-                    "issued_token_type": "urn:ietf:params:oauth:token-type:access_token"}),
-            ),
-            _ => Reply::json(400, &json!({"error": "invalid_grant"})),
+            "identity" => Answer::json(&json!({"access_token": "the-id-jag", "token_type": "N_A",
+                    "issued_token_type": "urn:ietf:params:oauth:token-type:id-jag"})),
+            "odd" => Answer::json(&json!({"access_token": "x", "token_type": "Bearer",
+                    "issued_token_type": "urn:ietf:params:oauth:token-type:access_token"})),
+            _ => Answer::json(&json!({"error": "invalid_grant"})).with_status(400),
         }
     })
     .await;
     let world = World::new().await;
     let enterprise = |identity: &str| {
         let grant = Grant::EnterpriseManaged(EnterpriseManaged {
-            token_endpoint: provider.url("/token"),
+            token_endpoint: web::at(&provider, "/token"),
             client_id: "at-the-provider".to_owned(),
             proof: ClientProof::None,
             identity_token: Arc::new(Secret::new(identity)),
@@ -173,11 +166,11 @@ async fn an_organisation_vouches_for_a_person() {
         oauth(&world, ClientProof::None, grant)
     };
     admitted(&enterprise("identity"), &world.server()).await;
-    let exchange = provider.asked_for("/token")[0].form();
+    let exchange = provider.requests_at("/token")[0].form_fields();
     assert_eq!(exchange["audience"], world.issuer.origin());
     assert_eq!(exchange["resource"], world.server().as_str());
     assert_eq!(exchange["client_id"], "at-the-provider");
-    let form = world.issuer.asked_for("/token")[0].form();
+    let form = world.issuer.requests_at("/token")[0].form_fields();
     assert_eq!(form["assertion"], "the-id-jag");
     assert_eq!(form["client_id"], "machine");
 
@@ -193,19 +186,19 @@ async fn an_organisation_vouches_for_a_person() {
 /// RFC 9449: a bound token, a fresh proof for each request, and the nonces of both servers.
 #[tokio::test]
 async fn proofs_carry_the_nonces_of_their_servers() {
-    fn nonce_of(asked: &Asked) -> Value {
+    fn nonce_of(asked: &HttpRequest) -> Value {
         claims(asked.header("dpop").unwrap())["nonce"].clone()
     }
     let world = World::with(Knobs {
         challenge: Some("DPoP algs=\"ES256\"".to_owned()),
         metadata: Some(json!({"dpop_signing_alg_values_supported": ["ES256"]})),
         token: Some(|asked| {
-            let challenge = Reply::json(400, &json!({"error": "use_dpop_nonce"}));
+            let challenge = Answer::json(&json!({"error": "use_dpop_nonce"})).with_status(400);
             let challenge = challenge.header("DPoP-Nonce", "of-the-issuer");
             (nonce_of(asked) != "of-the-issuer").then_some(challenge)
         }),
         admit: Some(|asked, _| {
-            let challenge = Reply::status(401)
+            let challenge = Answer::status(401)
                 .header("WWW-Authenticate", "DPoP error=\"use_dpop_nonce\"")
                 .header("DPoP-Nonce", "of-the-resource");
             (nonce_of(asked) != "of-the-resource").then_some(challenge)
@@ -221,12 +214,12 @@ async fn proofs_carry_the_nonces_of_their_servers() {
     admitted(&oauth, &world.server()).await;
 
     let mut seen = Vec::new();
-    let mut asked = world.issuer.asked_for("/token");
-    asked.extend(world.resource.asked_for("/mcp"));
+    let mut asked = world.issuer.requests_at("/token");
+    asked.extend(world.resource.requests_at("/mcp"));
     asked.retain(|asked| asked.header("dpop").is_some());
     for asked in &asked {
         let claims = claims(asked.header("dpop").unwrap());
-        assert_eq!(claims["htm"], asked.method.as_str());
+        assert_eq!(claims["htm"], asked.verb.as_str());
         assert!(!seen.contains(&claims["jti"]));
         seen.push(claims["jti"].clone());
         if asked.path == "/mcp" {
@@ -256,7 +249,7 @@ async fn a_nonce_that_never_satisfies_ends_it() {
     let world = World::with(Knobs {
         challenge: Some("DPoP".to_owned()),
         admit: Some(|_, _| {
-            let reply = Reply::status(401)
+            let reply = Answer::status(401)
                 .header("WWW-Authenticate", "DPoP error=\"use_dpop_nonce\"")
                 .header("DPoP-Nonce", "always-the-same");
             Some(reply)
@@ -269,5 +262,5 @@ async fn a_nonce_that_never_satisfies_ends_it() {
         matches!(error, AuthorizationError::StillRefused { .. }),
         "{error}"
     );
-    assert!(world.resource.asked_for("/mcp").len() <= 4);
+    assert!(world.resource.requests_at("/mcp").len() <= 4);
 }

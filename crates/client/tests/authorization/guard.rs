@@ -8,10 +8,11 @@ use std::time::Duration;
 use attache_client::authorization::{
     Authorizer, Fetch, FetchRequest, HttpFetch, MAX_BODY, MAX_REDIRECTS, Reach, RequestLine,
 };
+use attache_testkit::http::Answer;
 use http::Method;
 use url::Url;
 
-use crate::web::{Reply, Web};
+use crate::web;
 use crate::world::{World, admitted};
 
 async fn fetched(fetch: &HttpFetch, url: &Url) -> String {
@@ -24,9 +25,9 @@ async fn fetched(fetch: &HttpFetch, url: &Url) -> String {
 /// A server out in the world may not point to this machine, by address, by name or by redirect.
 #[tokio::test]
 async fn a_public_server_cannot_reach_this_machine() {
-    let web = Web::start(|_| Reply::status(200)).await;
+    let web = web::serve(|_| Answer::status(200)).await;
     let public = HttpFetch::new(&Url::parse("https://mcp.example/mcp").unwrap());
-    let port = web.url("/").port().unwrap();
+    let port = web::at(&web, "/").port().unwrap();
     for address in [
         format!("http://127.0.0.1:{port}/"),
         format!("http://localhost:{port}/"),
@@ -39,7 +40,7 @@ async fn a_public_server_cannot_reach_this_machine() {
             "{problem}"
         );
     }
-    assert!(web.asked().is_empty());
+    assert!(web.requests().is_empty());
 }
 
 /// Each redirect is checked like the first address.
@@ -54,10 +55,10 @@ async fn redirects_are_checked_one_by_one() {
         ("http://[", "redirects to no address"),
     ];
     for (target, expected) in cases {
-        let web = Web::start(move |_| Reply::status(302).header("Location", target)).await;
-        let problem = fetched(&HttpFetch::new(&web.url("/")), &web.url("/")).await;
+        let web = web::serve(move |_| Answer::status(302).header("Location", target)).await;
+        let problem = fetched(&HttpFetch::new(&web::at(&web, "/")), &web::at(&web, "/")).await;
         assert!(problem.contains(expected), "{target}: {problem}");
-        assert_eq!(web.asked().len(), 1);
+        assert_eq!(web.requests().len(), 1);
     }
 }
 
@@ -65,23 +66,23 @@ async fn redirects_are_checked_one_by_one() {
 async fn redirects_have_a_limit() {
     let left = Arc::new(AtomicUsize::new(MAX_REDIRECTS));
     let counter = Arc::clone(&left);
-    let web = Web::start(move |_| {
+    let web = web::serve(move |_| {
         let more = counter
             .fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| {
                 left.checked_sub(1)
             })
             .is_ok();
         match more {
-            true => Reply::status(307).header("Location", "/again"),
-            false => Reply::status(204),
+            true => Answer::status(307).header("Location", "/again"),
+            false => Answer::status(204),
         }
     })
     .await;
-    let fetch = HttpFetch::new(&web.url("/"));
-    assert_eq!(fetched(&fetch, &web.url("/")).await, "status 204");
+    let fetch = HttpFetch::new(&web::at(&web, "/"));
+    assert_eq!(fetched(&fetch, &web::at(&web, "/")).await, "status 204");
     left.store(MAX_REDIRECTS + 1, Ordering::SeqCst);
     assert!(
-        fetched(&fetch, &web.url("/"))
+        fetched(&fetch, &web::at(&web, "/"))
             .await
             .contains("too many redirects")
     );
@@ -89,27 +90,21 @@ async fn redirects_have_a_limit() {
 
 #[tokio::test]
 async fn bodies_and_time_have_limits() {
-    let web = Web::start(|asked| match asked.path.as_str() {
-        "/fits" => Reply {
-            body: "x".repeat(MAX_BODY),
-            ..Reply::status(200)
-        },
-        "/long" => Reply {
-            body: "x".repeat(MAX_BODY + 1),
-            ..Reply::status(200)
-        },
-        _ => Reply::silence(),
+    let web = web::serve(|asked| match asked.path.as_str() {
+        "/fits" => Answer::text("text/plain", "x".repeat(MAX_BODY)),
+        "/long" => Answer::text("text/plain", "x".repeat(MAX_BODY + 1)),
+        _ => Answer::silence(),
     })
     .await;
-    let fetch = HttpFetch::new(&web.url("/")).timeout(Duration::from_millis(500));
-    assert_eq!(fetched(&fetch, &web.url("/fits")).await, "status 200");
+    let fetch = HttpFetch::new(&web::at(&web, "/")).timeout(Duration::from_millis(500));
+    assert_eq!(fetched(&fetch, &web::at(&web, "/fits")).await, "status 200");
     assert!(
-        fetched(&fetch, &web.url("/long"))
+        fetched(&fetch, &web::at(&web, "/long"))
             .await
             .contains("longer than")
     );
     assert!(
-        fetched(&fetch, &web.url("/silent"))
+        fetched(&fetch, &web::at(&web, "/silent"))
             .await
             .contains("no answer within")
     );
@@ -122,7 +117,7 @@ async fn a_token_goes_nowhere_else() {
     let oauth = world.oauth();
     admitted(&oauth, &world.server()).await;
     let elsewhere = [
-        world.issuer.url("/mcp"),
+        web::at(&world.issuer, "/mcp"),
         Url::parse("https://evil.example/mcp").unwrap(),
     ];
     for url in elsewhere {

@@ -7,12 +7,14 @@ use attache_client::authorization::{
     AuthorizationError, CredentialStore, Entry, FileStore, LoginStatus, Logout, MAX_ENTRY_LENGTH,
     MemoryStore, RenewalOutlook, Secret,
 };
+use attache_testkit::http::Answer;
 use serde_json::json;
 
-use crate::web::Reply;
+use crate::web;
 use crate::world::{Knobs, World, admitted};
 
 /// The one entry that a login leaves; stores are tested with it because names are made inside.
+#[cfg(unix)]
 async fn entry_of(store: Arc<FileStore>, folder: &std::path::Path) -> std::path::PathBuf {
     let world = World::new().await;
     world.oauth_with(store).login().await.unwrap();
@@ -154,8 +156,8 @@ async fn a_logout_never_fails_for_lack_of_revocation() {
     oauth.login().await.unwrap();
     assert_eq!(oauth.logout().await.unwrap(), Logout::NotOffered);
 
-    let broken = crate::web::Web::start(|_| Reply::status(500)).await;
-    let endpoint = broken.url("/revoke");
+    let broken = web::serve(|_| Answer::status(500)).await;
+    let endpoint = web::at(&broken, "/revoke");
     let world = World::with(Knobs {
         metadata: Some(json!({"revocation_endpoint": endpoint.as_str()})),
         ..Knobs::default()
@@ -181,7 +183,7 @@ async fn a_login_asks_the_server_where_its_metadata_are() {
     .await;
     let error = world.oauth().login().await.unwrap_err();
     assert!(error.to_string().contains("do not exist"), "{error}");
-    assert_eq!(world.resource.asked_for("/custom").len(), 1);
+    assert_eq!(world.resource.requests_at("/custom").len(), 1);
 }
 
 /// Nothing that is kept shows up in messages or debug output.

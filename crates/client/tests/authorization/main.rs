@@ -9,5 +9,6 @@ mod guard;
 mod keeping;
 mod logging_in;
 mod renewal;
+mod stopping;
 mod web;
 mod world;

@@ -6,10 +6,11 @@ use std::sync::Arc;
 use attache_client::authorization::{
     AuthorizationError, ClientIdentity, FileStore, HttpFetch, LoginStatus, MemoryStore, OAuth,
 };
+use attache_testkit::http::Answer;
 use serde_json::json;
 use url::Url;
 
-use crate::web::Reply;
+use crate::web::Fields as _;
 use crate::world::{Knobs, World, admitted, refused};
 
 #[tokio::test]
@@ -20,7 +21,7 @@ async fn a_refused_token_is_renewed_without_a_person() {
     world.expire_tokens();
     admitted(&oauth, &world.server()).await;
     assert_eq!(world.grants(), ["authorization_code", "refresh_token"]);
-    let renewal = &world.issuer.asked_for("/token")[1].form();
+    let renewal = &world.issuer.requests_at("/token")[1].form_fields();
     assert_eq!(renewal["refresh_token"], "refresh-1");
     assert_eq!(renewal["resource"], world.server().as_str());
     assert_eq!(renewal["client_id"], "registered");
@@ -31,10 +32,10 @@ async fn a_refused_token_is_renewed_without_a_person() {
 async fn a_token_about_to_end_is_renewed_beforehand() {
     let world = World::with(Knobs {
         token: Some(|asked| {
-            let first = asked.form()["grant_type"] == "authorization_code";
+            let first = asked.form_fields()["grant_type"] == "authorization_code";
             let answer = json!({"access_token": "short", "token_type": "Bearer", "expires_in": 5,
                 "refresh_token": "refresh-short"});
-            first.then(|| Reply::json(200, &answer))
+            first.then(|| Answer::json(&answer))
         }),
         ..Knobs::default()
     })
@@ -48,7 +49,7 @@ async fn a_token_about_to_end_is_renewed_beforehand() {
     oauth.login().await.unwrap();
     admitted(&oauth, &world.server()).await;
     assert_eq!(world.grants(), ["authorization_code", "refresh_token"]);
-    let asked = world.resource.asked_for("/mcp");
+    let asked = world.resource.requests_at("/mcp");
     let presented = asked.last().unwrap().header("authorization");
     assert_eq!(presented, Some("Bearer token-1"));
 }
@@ -72,8 +73,8 @@ async fn a_renewal_that_is_refused_for_good_leads_to_a_login() {
 async fn a_renewal_that_fails_for_now_keeps_the_credentials() {
     let world = World::with(Knobs {
         token: Some(|asked| {
-            let is_renewal = asked.form()["grant_type"] == "refresh_token";
-            is_renewal.then(|| Reply::status(503))
+            let is_renewal = asked.form_fields()["grant_type"] == "refresh_token";
+            is_renewal.then(|| Answer::status(503))
         }),
         ..Knobs::default()
     })
@@ -90,7 +91,7 @@ async fn a_renewal_that_fails_for_now_keeps_the_credentials() {
         oauth.status().await.unwrap(),
         LoginStatus::LoggedIn(_)
     ));
-    assert_eq!(world.issuer.asked_for("/authorize").len(), 1);
+    assert_eq!(world.issuer.requests_at("/authorize").len(), 1);
 }
 
 /// A renewed token that is refused again leads to a login, once.
@@ -98,9 +99,9 @@ async fn a_renewal_that_fails_for_now_keeps_the_credentials() {
 async fn a_renewed_token_that_is_refused_leads_to_a_login() {
     let world = World::with(Knobs {
         token: Some(|asked| {
-            let is_renewal = asked.form()["grant_type"] == "refresh_token";
+            let is_renewal = asked.form_fields()["grant_type"] == "refresh_token";
             let answer = json!({"access_token": "worthless", "token_type": "Bearer"});
-            is_renewal.then(|| Reply::json(200, &answer))
+            is_renewal.then(|| Answer::json(&answer))
         }),
         ..Knobs::default()
     })
@@ -188,7 +189,7 @@ async fn fault_62_parallel_refusals_across_processes_renew_once() {
         assert!(output.status.success(), "{said}");
     }
     assert_eq!(world.grants(), ["authorization_code", "refresh_token"]);
-    let refused = world.resource.asked_for("/mcp");
+    let refused = world.resource.requests_at("/mcp");
     let old = refused
         .iter()
         .filter(|asked| asked.header("authorization") == Some("Bearer token-1"));

@@ -1,203 +1,62 @@
-//! A small real HTTP server and client on the loopback address, so that tests need no HTTP library
-//! of their own and every byte on the wire is theirs.
+//! The web as these tests see it: servers that compute their answers, and a client that follows
+//! nothing, so that every byte on the wire is the tests' own.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex};
 
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpListener, TcpStream};
-use tokio::task::JoinHandle;
+use attache_testkit::http::{Answer, HttpRequest, HttpScript, HttpServer};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
 use url::Url;
 
-/// A server that answers with a function and remembers what it was asked.
-pub(crate) struct Web {
-    origin: String,
-    asked: Arc<Mutex<Vec<Asked>>>,
-    task: JoinHandle<()>,
+/// Starts a server that answers with a function.
+pub(crate) async fn serve(
+    answer: impl Fn(&HttpRequest) -> Answer + Send + Sync + 'static,
+) -> HttpServer {
+    HttpScript::computed(answer).start().await.unwrap()
 }
 
-/// One request as it came.
-#[derive(Clone, Debug)]
-pub(crate) struct Asked {
-    pub(crate) method: String,
-    pub(crate) path: String,
-    pub(crate) query: HashMap<String, String>,
-    pub(crate) headers: HashMap<String, String>,
-    pub(crate) body: String,
+/// An address at a server.
+pub(crate) fn at(server: &HttpServer, path: &str) -> Url {
+    Url::parse(&format!("{}{path}", server.origin())).unwrap()
 }
 
-impl Asked {
-    /// The body as a form.
-    pub(crate) fn form(&self) -> HashMap<String, String> {
-        url::form_urlencoded::parse(self.body.as_bytes())
-            .into_owned()
-            .collect()
-    }
+/// The fields that a request carries.
+pub(crate) trait Fields {
+    /// Those of its address.
+    fn query_fields(&self) -> HashMap<String, String>;
 
-    pub(crate) fn header(&self, name: &str) -> Option<&str> {
-        self.headers.get(name).map(String::as_str)
-    }
+    /// Those of the form in its body.
+    fn form_fields(&self) -> HashMap<String, String>;
 }
 
-/// An answer.
-#[derive(Clone, Debug)]
-pub(crate) struct Reply {
-    pub(crate) status: u16,
-    pub(crate) headers: Vec<(&'static str, String)>,
-    pub(crate) body: String,
-}
-
-impl Reply {
-    pub(crate) fn status(status: u16) -> Self {
-        Self {
-            status,
-            headers: Vec::new(),
-            body: String::new(),
-        }
+impl Fields for HttpRequest {
+    fn query_fields(&self) -> HashMap<String, String> {
+        fields(self.query.as_bytes())
     }
 
-    pub(crate) fn json(status: u16, body: &serde_json::Value) -> Self {
-        let mut reply = Self::status(status).header("Content-Type", "application/json");
-        reply.body = body.to_string();
-        reply
-    }
-
-    /// Takes the request and never answers.
-    pub(crate) fn silence() -> Self {
-        Self::status(0)
-    }
-
-    pub(crate) fn header(mut self, name: &'static str, value: impl Into<String>) -> Self {
-        self.headers.push((name, value.into()));
-        self
+    fn form_fields(&self) -> HashMap<String, String> {
+        fields(&self.body)
     }
 }
 
-impl Web {
-    pub(crate) async fn start(answer: impl Fn(&Asked) -> Reply + Send + Sync + 'static) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let origin = format!("http://{}", listener.local_addr().unwrap());
-        let asked: Arc<Mutex<Vec<Asked>>> = Arc::default();
-        let log = Arc::clone(&asked);
-        let answer = Arc::new(answer);
-        let task = tokio::spawn(async move {
-            while let Ok((stream, _)) = listener.accept().await {
-                let (log, answer) = (Arc::clone(&log), Arc::clone(&answer));
-                tokio::spawn(async move { attend(stream, &log, &*answer).await });
-            }
-        });
-        Self {
-            origin,
-            asked,
-            task,
-        }
-    }
-
-    pub(crate) fn origin(&self) -> &str {
-        &self.origin
-    }
-
-    pub(crate) fn url(&self, path: &str) -> Url {
-        Url::parse(&format!("{}{path}", self.origin)).unwrap()
-    }
-
-    /// All requests so far.
-    pub(crate) fn asked(&self) -> Vec<Asked> {
-        self.asked.lock().unwrap().clone()
-    }
-
-    /// The requests for one path.
-    pub(crate) fn asked_for(&self, path: &str) -> Vec<Asked> {
-        let mut asked = self.asked();
-        asked.retain(|asked| asked.path == path);
-        asked
-    }
-}
-
-impl Drop for Web {
-    fn drop(&mut self) {
-        self.task.abort();
-    }
-}
-
-async fn attend(
-    mut stream: TcpStream,
-    log: &Mutex<Vec<Asked>>,
-    answer: &(dyn Fn(&Asked) -> Reply + Send + Sync),
-) {
-    let Some(asked) = read_request(&mut stream).await else {
-        return;
-    };
-    log.lock().unwrap().push(asked.clone());
-    let reply = answer(&asked);
-    if reply.status == 0 {
-        // Waits for the other side to lose patience.
-        let _ = stream.read(&mut [0; 1]).await;
-        return;
-    }
-    let mut text = format!("HTTP/1.1 {} Status\r\nConnection: close\r\n", reply.status);
-    for (name, value) in &reply.headers {
-        text.push_str(&format!("{name}: {value}\r\n"));
-    }
-    text.push_str(&format!("Content-Length: {}\r\n\r\n", reply.body.len()));
-    text.push_str(&reply.body);
-    let _ = stream.write_all(text.as_bytes()).await;
-    let _ = stream.shutdown().await;
-}
-
-async fn read_request(stream: &mut TcpStream) -> Option<Asked> {
-    let mut bytes = Vec::new();
-    loop {
-        let text = String::from_utf8_lossy(&bytes).into_owned();
-        if let Some((head, body)) = text.split_once("\r\n\r\n") {
-            let asked = parse(head, body);
-            let wanted: usize = asked
-                .header("content-length")
-                .map_or(0, |length| length.parse().unwrap());
-            if body.len() >= wanted {
-                return Some(asked);
-            }
-        }
-        let mut chunk = [0; 4096];
-        match stream.read(&mut chunk).await {
-            Ok(0) | Err(_) => return None,
-            Ok(count) => bytes.extend_from_slice(&chunk[..count]),
-        }
-    }
-}
-
-fn parse(head: &str, body: &str) -> Asked {
-    let mut lines = head.lines();
-    let mut words = lines.next().unwrap().split(' ');
-    let method = words.next().unwrap().to_owned();
-    let url = Url::parse(&format!("http://host{}", words.next().unwrap())).unwrap();
-    let headers = lines
-        .filter_map(|line| line.split_once(':'))
-        .map(|(name, value)| (name.to_ascii_lowercase(), value.trim().to_owned()))
-        .collect();
-    Asked {
-        method,
-        path: url.path().to_owned(),
-        query: url.query_pairs().into_owned().collect(),
-        headers,
-        body: body.to_owned(),
-    }
+fn fields(encoded: &[u8]) -> HashMap<String, String> {
+    url::form_urlencoded::parse(encoded).into_owned().collect()
 }
 
 /// An answer as a client sees it.
-pub(crate) struct Answer {
+pub(crate) struct Page {
     pub(crate) status: http::StatusCode,
     pub(crate) headers: http::HeaderMap,
     pub(crate) body: String,
 }
 
 /// Makes one GET request, following nothing.
-pub(crate) async fn get(url: &Url, headers: &[(http::HeaderName, http::HeaderValue)]) -> Answer {
+pub(crate) async fn get(url: &Url, headers: &[(http::HeaderName, http::HeaderValue)]) -> Page {
     let address = url.socket_addrs(|| None).unwrap();
     let mut stream = TcpStream::connect(&*address).await.unwrap();
     let target = &url[url::Position::BeforePath..url::Position::AfterQuery];
     let host = url.authority();
-    let mut request = format!("GET {target} HTTP/1.1\r\nHost: {host}\r\n");
+    let mut request = format!("GET {target} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n");
     for (name, value) in headers {
         request.push_str(&format!("{name}: {}\r\n", value.to_str().unwrap()));
     }
@@ -213,7 +72,7 @@ pub(crate) async fn get(url: &Url, headers: &[(http::HeaderName, http::HeaderVal
         let name: http::HeaderName = name.parse().unwrap();
         headers.append(name, value.parse().unwrap());
     }
-    Answer {
+    Page {
         status: status.parse().unwrap(),
         headers,
         body: body.to_owned(),

@@ -9,11 +9,12 @@ use attache_client::authorization::{
     AuthorizationError, Authorizer, BoxFuture, Challenge, ClientIdentity, CredentialStore,
     HttpFetch, MemoryStore, OAuth, RequestLine, UserAgent, Verdict,
 };
+use attache_testkit::http::{Answer, HttpRequest, HttpServer};
 use http::{HeaderName, HeaderValue, Method};
 use serde_json::{Value, json};
 use url::Url;
 
-use crate::web::{self, Answer, Asked, Reply, Web};
+use crate::web::{self, Fields as _, Page};
 
 /// What a test changes about the world.
 #[derive(Clone, Default)]
@@ -27,15 +28,21 @@ pub(crate) struct Knobs {
     /// Changes the fields of the answer to a login.
     pub(crate) answer: Option<fn(&mut HashMap<String, String>)>,
     /// Answers token requests before anything else does.
-    pub(crate) token: Option<fn(&Asked) -> Option<Reply>>,
+    pub(crate) token: Option<fn(&HttpRequest) -> Option<Answer>>,
     /// Answers registrations instead of the usual.
-    pub(crate) register: Option<fn(&Asked) -> Reply>,
+    pub(crate) register: Option<fn(&HttpRequest) -> Answer>,
     /// Decides about a request with a good token; otherwise it is let through.
     pub(crate) admit: Option<Admission>,
 }
 
 /// Decides about a request and the scopes of its token.
-pub(crate) type Admission = fn(&Asked, &[String]) -> Option<Reply>;
+pub(crate) type Admission = fn(&HttpRequest, &[String]) -> Option<Answer>;
+
+/// Admits nobody, whatever the scopes of the token.
+pub(crate) fn never_enough(_: &HttpRequest, _: &[String]) -> Option<Answer> {
+    let challenge = "Bearer error=\"insufficient_scope\", scope=\"write\"";
+    Some(Answer::status(403).header("WWW-Authenticate", challenge))
+}
 
 /// What the authorization server knows.
 #[derive(Default)]
@@ -67,8 +74,8 @@ impl Ledger {
 
 /// Both servers.
 pub(crate) struct World {
-    pub(crate) resource: Web,
-    pub(crate) issuer: Web,
+    pub(crate) resource: HttpServer,
+    pub(crate) issuer: HttpServer,
     pub(crate) ledger: Arc<Mutex<Ledger>>,
 }
 
@@ -81,11 +88,11 @@ impl World {
         let ledger: Arc<Mutex<Ledger>> = Arc::default();
         let (issuer_knobs, issuer_ledger) = (knobs.clone(), Arc::clone(&ledger));
         let issuer =
-            Web::start(move |asked| authorization_server(asked, &issuer_knobs, &issuer_ledger))
+            web::serve(move |asked| authorization_server(asked, &issuer_knobs, &issuer_ledger))
                 .await;
-        let origin = issuer.origin().to_owned();
+        let origin = issuer.origin();
         let resource_ledger = Arc::clone(&ledger);
-        let resource = Web::start(move |asked| {
+        let resource = web::serve(move |asked| {
             protected_server(asked, &knobs, &resource_ledger.lock().unwrap(), &origin)
         })
         .await;
@@ -97,7 +104,7 @@ impl World {
     }
 
     pub(crate) fn server(&self) -> Url {
-        self.resource.url("/mcp")
+        web::at(&self.resource, "/mcp")
     }
 
     /// OAuth with a visitor who always agrees and a memory of its own.
@@ -115,10 +122,10 @@ impl World {
 
     /// How often each grant was sent to the token endpoint.
     pub(crate) fn grants(&self) -> Vec<String> {
-        let asked = self.issuer.asked_for("/token");
+        let asked = self.issuer.requests_at("/token");
         asked
             .iter()
-            .map(|asked| asked.form()["grant_type"].clone())
+            .map(|asked| asked.form_fields()["grant_type"].clone())
             .collect()
     }
 
@@ -146,18 +153,18 @@ fn merged(mut document: Value, change: Option<&Value>) -> Option<Value> {
     }
 }
 
-fn document(document: Option<Value>) -> Reply {
-    document.map_or(Reply::status(404), |document| Reply::json(200, &document))
+fn document(document: Option<Value>) -> Answer {
+    document.map_or(Answer::status(404), |document| Answer::json(&document))
 }
 
-fn protected_server(asked: &Asked, knobs: &Knobs, ledger: &Ledger, issuer: &str) -> Reply {
+fn protected_server(asked: &HttpRequest, knobs: &Knobs, ledger: &Ledger, issuer: &str) -> Answer {
     let own = format!("http://{}", asked.header("host").unwrap_or("host"));
     if asked.path == "/.well-known/oauth-protected-resource/mcp" {
         let resource = json!({"resource": format!("{own}/mcp"), "authorization_servers": [issuer]});
         return document(merged(resource, knobs.resource.as_ref()));
     }
     if asked.path != "/mcp" {
-        return Reply::status(404);
+        return Answer::status(404);
     }
     let token = asked
         .header("authorization")
@@ -166,17 +173,17 @@ fn protected_server(asked: &Asked, knobs: &Knobs, ledger: &Ledger, issuer: &str)
     match scopes {
         Some(scopes) => {
             let decided = knobs.admit.and_then(|admit| admit(asked, scopes));
-            decided.unwrap_or_else(|| Reply::status(200))
+            decided.unwrap_or_else(|| Answer::status(200))
         }
         None => {
             let usual = || "Bearer scope=\"basic\"".to_owned();
             let challenge = knobs.challenge.clone().unwrap_or_else(usual);
-            Reply::status(401).header("WWW-Authenticate", challenge)
+            Answer::status(401).header("WWW-Authenticate", &challenge)
         }
     }
 }
 
-fn authorization_server(asked: &Asked, knobs: &Knobs, ledger: &Mutex<Ledger>) -> Reply {
+fn authorization_server(asked: &HttpRequest, knobs: &Knobs, ledger: &Mutex<Ledger>) -> Answer {
     let own = format!("http://{}", asked.header("host").unwrap_or("host"));
     let mut ledger = ledger.lock().unwrap();
     match asked.path.as_str() {
@@ -195,22 +202,22 @@ fn authorization_server(asked: &Asked, knobs: &Knobs, ledger: &Mutex<Ledger>) ->
         }
         "/register" => match knobs.register {
             Some(register) => register(asked),
-            None => Reply::json(201, &json!({"client_id": "registered"})),
+            None => Answer::json(&json!({"client_id": "registered"})).with_status(201),
         },
         "/authorize" => {
-            let scope = asked.query.get("scope").cloned().unwrap_or_default();
+            let scope = asked.query_fields().remove("scope").unwrap_or_default();
             ledger.asked_scopes = scope.split_whitespace().map(str::to_owned).collect();
             let mut answer = HashMap::from([
                 ("code".to_owned(), "the-code".to_owned()),
-                ("state".to_owned(), asked.query["state"].clone()),
+                ("state".to_owned(), asked.query_fields()["state"].clone()),
                 ("iss".to_owned(), own),
             ]);
             if let Some(change) = knobs.answer {
                 change(&mut answer);
             }
-            let mut back = Url::parse(&asked.query["redirect_uri"]).unwrap();
+            let mut back = Url::parse(&asked.query_fields()["redirect_uri"]).unwrap();
             back.query_pairs_mut().extend_pairs(answer);
-            Reply::status(302).header("Location", back)
+            Answer::status(302).header("Location", back.as_str())
         }
         "/token" => {
             if let Some(reply) = knobs.token.and_then(|token| token(asked)) {
@@ -219,28 +226,28 @@ fn authorization_server(asked: &Asked, knobs: &Knobs, ledger: &Mutex<Ledger>) ->
             token_endpoint(asked, &mut ledger)
         }
         "/revoke" => {
-            ledger.revoked.push(asked.form()["token"].clone());
-            Reply::status(200)
+            ledger.revoked.push(asked.form_fields()["token"].clone());
+            Answer::status(200)
         }
-        _ => Reply::status(404),
+        _ => Answer::status(404),
     }
 }
 
-fn token_endpoint(asked: &Asked, ledger: &mut Ledger) -> Reply {
-    let form = asked.form();
+fn token_endpoint(asked: &HttpRequest, ledger: &mut Ledger) -> Answer {
+    let form = asked.form_fields();
     let kind = match asked.header("dpop") {
         Some(_) => "DPoP",
         None => "Bearer",
     };
     // A refresh token is good for one use; its second use looks like theft.
     if form["grant_type"] == "refresh_token" && !ledger.refresh.remove(&form["refresh_token"]) {
-        return Reply::json(400, &json!({"error": "invalid_grant"}));
+        return Answer::json(&json!({"error": "invalid_grant"})).with_status(400);
     }
     let asked_scopes = ledger.asked_scopes.clone();
     let scopes = form.get("scope").map_or(asked_scopes, |scope| {
         scope.split_whitespace().map(str::to_owned).collect()
     });
-    Reply::json(200, &ledger.issue(scopes, kind))
+    Answer::json(&ledger.issue(scopes, kind))
 }
 
 /// A person with a browser who agrees to everything.
@@ -261,10 +268,7 @@ impl UserAgent for Visitor {
 }
 
 /// Requests a page as the transport does: headers before each attempt, refusals to the authorizer.
-pub(crate) async fn request(
-    oauth: &dyn Authorizer,
-    url: &Url,
-) -> Result<Answer, AuthorizationError> {
+pub(crate) async fn request(oauth: &dyn Authorizer, url: &Url) -> Result<Page, AuthorizationError> {
     let method = Method::GET;
     let line = RequestLine {
         method: &method,

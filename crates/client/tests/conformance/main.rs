@@ -6,11 +6,8 @@
 
 #![expect(clippy::unwrap_used, reason = "everything here is a test")]
 
-use std::collections::BTreeMap;
-use std::path::PathBuf;
-use std::process::{Command, Stdio};
-
-use attache_testkit::scratch::Scratch;
+use attache_testkit::binaries;
+use attache_testkit::conformance::{Verdict, of_client};
 
 /// How many checks each scenario makes at least, in whichever set it appears.
 const CHECKS: &[(&str, usize)] = &[
@@ -83,73 +80,11 @@ fn the_scenarios_of_extensions_pass() {
 }
 
 /// Runs a set of scenarios and looks at each of its results.
+#[track_caller]
 fn check(set: &[&str], scenarios: usize) {
-    let folder = Scratch::new("conformance").unwrap();
-    let output = Command::new(installed("node/bin/node"))
-        .arg(installed("@modelcontextprotocol/conformance/dist/index.js"))
-        .args(["client", "--command"])
-        .arg(client())
-        .args(set)
-        .arg("-o")
-        .arg(folder.path())
-        .stdin(Stdio::null())
-        .output()
-        .unwrap();
-    let printed = String::from_utf8_lossy(&output.stdout);
-    let report = format!("{printed}{}", String::from_utf8_lossy(&output.stderr));
-    let expected: BTreeMap<_, _> = CHECKS.iter().copied().collect();
-    let mut seen = 0;
-    for (scenario, passed, failed) in printed.lines().filter_map(result) {
-        let Some(least) = expected.get(scenario) else {
-            panic!("{scenario} is not in the table; it made {passed} checks");
-        };
-        assert!(failed == 0, "{scenario}: {failed} checks failed\n{report}");
-        assert!(
-            passed >= *least,
-            "{scenario}: only {passed} checks of {least}\n{report}"
-        );
-        seen += 1;
-    }
-    assert_eq!(seen, scenarios, "{report}");
-    assert!(output.status.success(), "{report}");
-}
-
-/// Reads a line like "✓ tools_call: 2 passed, 0 failed".
-fn result(line: &str) -> Option<(&str, usize, usize)> {
-    let (name, counts) = line.split_once(": ")?;
-    let name = name.trim_start_matches(['✓', '✗', ' ']);
-    let (passed, rest) = counts.split_once(" passed, ")?;
-    let failed = rest.split_once(" failed")?.0;
-    if name == "Total" {
-        return None;
-    }
-    Some((name, passed.parse().ok()?, failed.parse().ok()?))
-}
-
-/// The client that the suite drives, which Cargo builds beside the folder of this test.
-fn client() -> PathBuf {
-    let test = std::env::current_exe().unwrap();
-    let examples = test.ancestors().nth(2).unwrap().join("examples");
-    let client = examples.join("conformance-client");
-    assert!(
-        client.exists(),
-        "{} is missing; run `cargo build --examples -p attache-client` first",
-        client.display()
-    );
-    client
-}
-
-/// A file of the installed suite.
-fn installed(path: &str) -> PathBuf {
-    let folder = match std::env::var_os("ATTACHE_TEST_DEPS") {
-        Some(folder) => PathBuf::from(folder),
-        None => PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../.test-deps")),
-    };
-    let file = folder.join("conformance/node_modules").join(path);
-    assert!(
-        file.exists(),
-        "{} is missing; run scripts/install-test-servers first",
-        file.display()
-    );
-    file
+    let client = binaries::example("attache-client", "conformance-client").unwrap();
+    let found = of_client(&client, set).unwrap();
+    found.assert_at_least(CHECKS, |_| false);
+    assert_eq!(found.scenarios(), scenarios, "{}", found.report());
+    assert_eq!(found.verdict(), Verdict::Passed, "{}", found.report());
 }

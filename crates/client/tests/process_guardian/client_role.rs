@@ -4,9 +4,10 @@ use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, ChildStdout, Command, Stdio};
 
 use attache_client::process::{self, Environment, Launch, Protection, Spawned};
+use attache_testkit::processes::Process;
 use tokio::io::AsyncReadExt as _;
 
-use crate::scan::{self, Seen, TAG_VARIABLE};
+use crate::scan::{self, TAG_VARIABLE};
 
 /// The first argument that makes this executable a client.
 pub(crate) const CLIENT_ARGUMENT: &str = "client";
@@ -89,7 +90,7 @@ impl Client {
     }
 
     /// Everything of this client that runs, itself included.
-    pub(crate) fn tree(&self) -> Vec<Seen> {
+    pub(crate) fn tree(&self) -> Vec<Process> {
         scan::tagged(&self.tag)
     }
 

@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use attache_client::process::{self, ExitReason, Ladder};
+use attache_testkit::scratch::Scratch;
 
 use crate::client_role::{block_on, shell, spawn_up};
 use crate::scan::{self, gone_within, within};
@@ -171,8 +172,8 @@ fn close_and_leave(script: &str) -> Duration {
 }
 
 pub(crate) fn fault_01_a_close_that_is_left_behind_still_lets_the_server_finish() {
-    let file = std::env::temp_dir().join(format!("attache-finished-{}", std::process::id()));
-    let _ = std::fs::remove_file(&file);
+    let folder = Scratch::new("finished").unwrap();
+    let file = folder.path().join("file");
     // Longer than a client that is killed would leave it.
     let script = format!(
         "echo up; cat >/dev/null; sleep 0.7; echo finished >'{}'",
@@ -180,7 +181,6 @@ pub(crate) fn fault_01_a_close_that_is_left_behind_still_lets_the_server_finish(
     );
     close_and_leave(&script);
     assert_eq!(std::fs::read_to_string(&file).unwrap(), "finished\n");
-    std::fs::remove_file(&file).unwrap();
 }
 
 pub(crate) fn fault_01_a_close_that_is_left_behind_ends_within_two_seconds() {
@@ -212,9 +212,7 @@ pub(crate) fn a_dropped_start_leaves_nothing() {
         }
         gone_within(SLACK, &tag, &[]);
         within(SLACK, "the guardians to be reaped", || {
-            scan::children_of(std::process::id())
-                .is_empty()
-                .then_some(())
+            scan::own_children().is_empty().then_some(())
         });
     });
 }

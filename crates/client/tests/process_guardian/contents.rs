@@ -8,34 +8,19 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use attache_client::process::{self, ExitReason, Guardianship, Launch, SpawnError, SpawnErrorKind};
+use attache_testkit::processes::look;
+use attache_testkit::scratch::Scratch;
 use rustix::process::Signal;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use crate::client_role::{Client, block_on, shell, spawn_up};
 use crate::scan;
 
-/// A directory with the files that these tests try to start.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new() -> Self {
-        let folder = std::env::temp_dir().join(format!("process-{}", scan::unique_tag()));
-        fs::create_dir(&folder).unwrap();
-        Self(folder)
-    }
-
-    fn file(&self, name: &str, contents: &str, mode: u32) -> PathBuf {
-        let path = self.0.join(name);
-        fs::write(&path, contents).unwrap();
-        fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
-        path
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
+/// A file for these tests to start.
+fn file(folder: &Scratch, name: &str, contents: &str, mode: u32) -> PathBuf {
+    let path = folder.write(name, contents).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+    path
 }
 
 fn failure(launch: Launch) -> SpawnError {
@@ -54,23 +39,23 @@ fn output_of(launch: Launch) -> Vec<u8> {
 }
 
 pub(crate) fn fault_13_failures_to_start_are_typed_and_say_what_was_tried() {
-    let folder = Folder::new();
-    let plain = folder.file("plain", "", 0o644);
-    let nonsense = folder.file("nonsense", "\u{1}\u{2}", 0o755);
-    let orphan = folder.file("orphan", "#!/nonexistent/interpreter\n", 0o755);
-    let path = folder.0.as_os_str();
+    let folder = Scratch::new("process").unwrap();
+    let plain = file(&folder, "plain", "", 0o644);
+    let nonsense = file(&folder, "nonsense", "\u{1}\u{2}", 0o755);
+    let orphan = file(&folder, "orphan", "#!/nonexistent/interpreter\n", 0o755);
+    let path = folder.path().as_os_str();
 
     type Expected = fn(&SpawnErrorKind) -> bool;
     let cases: [(Launch, Expected, Option<&Path>); 8] = [
         (
             Launch::new("no-such-program").var("PATH", path),
             |kind| matches!(kind, SpawnErrorKind::NotFound),
-            Some(&folder.0.join("no-such-program")),
+            Some(&folder.path().join("no-such-program")),
         ),
         (
             Launch::new("./no-such-program").cwd(path),
             |kind| matches!(kind, SpawnErrorKind::NotFound),
-            Some(&folder.0.join("no-such-program")),
+            Some(&folder.path().join("no-such-program")),
         ),
         (
             Launch::new("plain").var("PATH", path),
@@ -80,7 +65,7 @@ pub(crate) fn fault_13_failures_to_start_are_typed_and_say_what_was_tried() {
         (
             Launch::new(path),
             |kind| matches!(kind, SpawnErrorKind::NotExecutable),
-            Some(&folder.0),
+            Some(folder.path()),
         ),
         (
             Launch::new(&nonsense),
@@ -143,7 +128,7 @@ pub(crate) fn s12_a_server_inherits_its_three_streams_and_nothing_else() {
     let wrapper = r#"exec 7</dev/null 9</dev/null; exec "$@""#;
     let mut client = Client::start_through(wrapper, "exec cat");
     let server = client.server();
-    let guardian = scan::look(server).unwrap().parent;
+    let guardian = look(server).unwrap().ppid;
     assert_ne!(guardian, client.id());
     assert!(Path::new(&format!("/proc/{}/fd/9", client.id())).exists());
 
@@ -159,7 +144,7 @@ pub(crate) fn s12_a_server_inherits_its_three_streams_and_nothing_else() {
         assert_ne!(target, Path::new("/dev/null"), "descriptor {inherited}");
     }
 
-    let groups = [client.id(), guardian, server].map(|id| scan::look(id).unwrap().group);
+    let groups = [client.id(), guardian, server].map(|id| look(id).unwrap().group);
     assert_eq!(
         groups[1..],
         [guardian, server],
@@ -171,7 +156,7 @@ pub(crate) fn the_guardian_holds_none_of_the_pipes() {
     block_on(async {
         let tag = scan::unique_tag();
         let mut spawned = spawn_up("echo up; exec cat", &tag).await;
-        let guardian = scan::look(spawned.child.id()).unwrap().parent;
+        let guardian = look(spawned.child.id()).unwrap().ppid;
         for entry in fs::read_dir(format!("/proc/{guardian}/fd")).unwrap() {
             let target = fs::read_link(entry.unwrap().path()).unwrap();
             assert!(!target.to_string_lossy().starts_with("pipe:"), "{target:?}");

@@ -1,10 +1,13 @@
 //! The guardian with real processes: one executable that is the client, the guardian
 //! and the runner of the tests.
 
-#![expect(clippy::print_stdout, reason = "it reports like a test harness")]
 #![cfg_attr(
     target_os = "linux",
-    expect(clippy::unwrap_used, reason = "everything here is a test")
+    expect(
+        clippy::print_stdout,
+        clippy::unwrap_used,
+        reason = "everything here is a test"
+    )
 )]
 
 #[cfg(target_os = "linux")]
@@ -13,7 +16,6 @@ mod client_role;
 mod closing;
 #[cfg(target_os = "linux")]
 mod contents;
-mod harness;
 #[cfg(target_os = "linux")]
 mod scan;
 #[cfg(target_os = "linux")]
@@ -22,6 +24,8 @@ mod sudden_death;
 mod upkeep;
 
 use std::process::ExitCode;
+
+use attache_testkit::harness;
 
 #[cfg(target_os = "linux")]
 fn main() -> ExitCode {

@@ -6,6 +6,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use attache_client::process::ExitReason;
+use attache_testkit::processes::look;
 use rustix::process::{Pid, PidfdFlags, PidfdGetfdFlags, Signal, pidfd_getfd, pidfd_open};
 
 use crate::client_role::{Client, block_on, send, spawn_up};
@@ -114,7 +115,7 @@ pub(crate) fn fault_11_a_client_stopped_during_start_leaves_nothing() {
 pub(crate) fn fault_11_signals_to_everyone_do_not_stop_the_guardian() {
     let mut client = Client::start(r#"trap "" TERM HUP INT QUIT; while :; do sleep 1000; done"#);
     let server = client.server();
-    let guardian = scan::look(server).unwrap().parent;
+    let guardian = look(server).unwrap().ppid;
     assert_eq!(
         fs::read_to_string(format!("/proc/{guardian}/comm"))
             .unwrap()
@@ -136,8 +137,8 @@ pub(crate) fn a_guardian_that_is_killed_takes_the_server_with_it() {
     block_on(async {
         let spawned = spawn_up(r#"trap "" TERM; sleep 1000 & echo up; wait"#, &tag).await;
         let mut before = scan::tagged(&tag);
-        let guardian = scan::look(spawned.child.id()).unwrap().parent;
-        before.push(scan::look(guardian).unwrap());
+        let guardian = look(spawned.child.id()).unwrap().ppid;
+        before.push(look(guardian).unwrap());
         send(guardian, Signal::KILL);
         assert_eq!(spawned.child.wait().await, ExitReason::Unknown);
         gone_within(PROMISE, &tag, &before);

@@ -2,6 +2,7 @@
 
 use attache_client::protocol::{Era, Revision};
 use attache_client::{Error, Meaning, Server};
+use attache_testkit::scratch::Scratch;
 use serde_json::{Value, json};
 
 use crate::{node, python};
@@ -67,10 +68,9 @@ async fn everything() {
 
 #[tokio::test]
 async fn filesystem() {
-    let folder = std::env::temp_dir().join(format!("attache-real-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).unwrap();
-    std::fs::write(folder.join("grüße.txt"), "schöne Grüße 😀\n").unwrap();
-    let folder = folder.canonicalize().unwrap();
+    let scratch = Scratch::new("real").unwrap();
+    scratch.write("grüße.txt", "schöne Grüße 😀\n").unwrap();
+    let folder = scratch.path().canonicalize().unwrap();
     let path = folder.join("grüße.txt");
     check(Case {
         server: node("server-filesystem", &[folder.to_str().unwrap()]),
@@ -80,7 +80,6 @@ async fn filesystem() {
         expected: "schöne Grüße 😀",
     })
     .await;
-    std::fs::remove_dir_all(folder).unwrap();
 }
 
 #[tokio::test]

@@ -9,28 +9,13 @@ mod every_server;
 mod everything;
 mod over_http;
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 use attache_client::Server;
+use attache_testkit::real_servers::installed;
 
 /// Generous: interpreters start slowly on a busy machine.
 const START: Duration = Duration::from_secs(60);
-
-/// A file of the folder with the installed servers.
-fn installed(path: &str) -> PathBuf {
-    let folder = match std::env::var_os("ATTACHE_TEST_DEPS") {
-        Some(folder) => PathBuf::from(folder),
-        None => PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../.test-deps")),
-    };
-    let file = folder.join(path);
-    assert!(
-        file.exists(),
-        "{} is missing; run scripts/install-test-servers first",
-        file.display()
-    );
-    file
-}
 
 fn node(package: &str, arguments: &[&str]) -> Server {
     let script = installed(&format!(

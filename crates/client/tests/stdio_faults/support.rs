@@ -1,30 +1,19 @@
-//! A chaos server, a client of it, and the guard that turns a hang into a failure.
+//! A chaos server and a client of it.
 //!
-//! Owns how a test is run and what every test asserts at its end: no call is open, the
-//! books balance, no process is left. Refuses to know any particular fault.
+//! Owns what every test asserts at its end: no call is open, the books balance, no process is left.
+//! Refuses to know any particular fault.
 
 use std::fmt::Debug;
 use std::future::Future;
-use std::panic::resume_unwind;
-use std::sync::mpsc::{self, RecvTimeoutError};
-use std::thread;
-use std::time::{Duration, Instant};
 
 use attache_client::protocol::{Ending, Revision};
 use attache_client::{Client, CloseReason, Error, ExitReason, Server};
 use attache_testkit::chaos::{Launch, Script};
+pub(crate) use attache_testkit::guard::{PATIENCE, at_once, eventually, guarded};
 use serde_json::{Value, json};
 
 /// The newest revision of each era.
 pub(crate) const BOTH_ERAS: [Revision; 2] = [Revision::V2025_11_25, Revision::V2026_07_28];
-/// Longer than anything here takes on a busy machine, short enough to fail in.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
-/// Far below the time-out of a call, which is what "at once" is told apart from.
-const AT_ONCE: Duration = Duration::from_secs(5);
-/// How long one whole test may take.
-const GUARD: Duration = Duration::from_secs(45);
-/// How often a condition is looked at that has no event.
-const LOOK_INTERVAL: Duration = Duration::from_millis(2);
 
 /// Runs a test once per revision, each time with the guard of [`guarded`].
 pub(crate) fn each(
@@ -48,30 +37,6 @@ impl Drop for Report {
     #[expect(clippy::print_stderr, reason = "the harness shows it with the failure")]
     fn drop(&mut self) {
         eprintln!("this was with revision {}", self.0);
-    }
-}
-
-/// Runs a test on a runtime of its own in a thread of its own. Whatever hangs in there,
-/// be it a task or the thread itself, fails the test by its name.
-pub(crate) fn guarded(test: impl AsyncFnOnce() + Send + 'static) {
-    let name = thread::current().name().unwrap_or("a test").to_owned();
-    let (running, ended) = mpsc::channel::<()>();
-    let runner = thread::Builder::new().name(name.clone()).spawn(move || {
-        // Dropped last, also when the test panics.
-        let _running = running;
-        let runtime = tokio::runtime::Builder::new_multi_thread()
-            .worker_threads(2)
-            .enable_all()
-            .build()
-            .unwrap();
-        runtime.block_on(test());
-    });
-    let runner = runner.unwrap();
-    if ended.recv_timeout(GUARD) == Err(RecvTimeoutError::Timeout) {
-        panic!("{name} hangs: it is not done after {GUARD:?}");
-    }
-    if let Err(panic) = runner.join() {
-        resume_unwind(panic);
     }
 }
 
@@ -160,25 +125,6 @@ pub(crate) fn assert_balanced(client: &Client) {
     let calls = client.statistics().calls;
     assert_eq!(calls.issued, calls.open + calls.ended(), "{calls}");
     assert_eq!(calls.open, 0, "{calls}");
-}
-
-/// Waits for something that must not take as long as a time-out.
-pub(crate) async fn at_once<F: IntoFuture>(what: &str, work: F) -> F::Output {
-    let done = tokio::time::timeout(AT_ONCE, work.into_future()).await;
-    done.unwrap_or_else(|_| panic!("{what} takes more than {AT_ONCE:?}"))
-}
-
-/// Waits until a condition holds.
-pub(crate) async fn eventually<T: Debug>(look: impl Fn() -> T, holds: impl Fn(&T) -> bool) -> T {
-    let deadline = Instant::now() + PATIENCE;
-    loop {
-        let seen = look();
-        if holds(&seen) {
-            return seen;
-        }
-        assert!(Instant::now() < deadline, "it stays at {seen:?}");
-        tokio::time::sleep(LOOK_INTERVAL).await;
-    }
 }
 
 /// Sends a request and leaves it open, in the hands of the caller.

@@ -1,13 +1,9 @@
-//! Chaos servers under a host, and the guard that turns a hang into a failure.
+//! Chaos servers under a host.
 //!
-//! Owns how a test is run and what every test asserts at its end: no process is left. Refuses to
-//! know any particular fault.
+//! Owns what every test asserts at its end: no process is left. Refuses to know any particular
+//! fault.
 
-use std::fmt::Debug;
-use std::panic::resume_unwind;
-use std::sync::mpsc::{self, RecvTimeoutError};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use attache_host::client::Timeouts;
 use attache_host::config::{Config, Secret, ServerConfig, ServerName, Source, Transport};
@@ -15,38 +11,9 @@ use attache_host::policy::Asker;
 use attache_host::snapshot::{ServerSnapshot, ServerState};
 use attache_host::{Error, Host, HostBuilder};
 use attache_testkit::chaos::{Launch, Script};
+pub(crate) use attache_testkit::guard::{PATIENCE, eventually, guarded, within};
+use attache_testkit::processes::is_running;
 use serde_json::{Value, json};
-
-/// Longer than anything here takes on a busy machine, short enough to fail in.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
-/// How long one whole test may take.
-const GUARD: Duration = Duration::from_secs(55);
-/// How often a condition is looked at that has no event.
-const LOOK_INTERVAL: Duration = Duration::from_millis(2);
-
-/// Runs a test on a runtime of its own in a thread of its own. Whatever hangs in there fails the
-/// test by its name.
-pub(crate) fn guarded(test: impl AsyncFnOnce() + Send + 'static) {
-    let name = thread::current().name().unwrap_or("a test").to_owned();
-    let (running, ended) = mpsc::channel::<()>();
-    let runner = thread::Builder::new().name(name.clone()).spawn(move || {
-        // Dropped last, also when the test panics.
-        let _running = running;
-        let runtime = tokio::runtime::Builder::new_multi_thread()
-            .worker_threads(2)
-            .enable_all()
-            .build()
-            .unwrap();
-        runtime.block_on(test());
-    });
-    let runner = runner.unwrap();
-    if ended.recv_timeout(GUARD) == Err(RecvTimeoutError::Timeout) {
-        panic!("{name} hangs: it is not done after {GUARD:?}");
-    }
-    if let Err(panic) = runner.join() {
-        resume_unwind(panic);
-    }
-}
 
 /// The small correct server, to which a test adds its faults.
 pub(crate) fn script() -> Script {
@@ -167,44 +134,14 @@ impl Fleet {
     }
 }
 
-/// Waits for something that must not hang.
-pub(crate) async fn within<F: IntoFuture>(what: &str, work: F) -> F::Output {
-    let done = tokio::time::timeout(PATIENCE, work.into_future()).await;
-    done.unwrap_or_else(|_| panic!("{what} takes more than {PATIENCE:?}"))
-}
-
-/// Waits until a condition holds.
-pub(crate) async fn eventually<T: Debug>(look: impl Fn() -> T, holds: impl Fn(&T) -> bool) -> T {
-    let deadline = Instant::now() + PATIENCE;
-    loop {
-        let seen = look();
-        if holds(&seen) {
-            return seen;
-        }
-        assert!(Instant::now() < deadline, "it stays at {seen:?}");
-        tokio::time::sleep(LOOK_INTERVAL).await;
-    }
-}
-
-/// Kills a server's process outright and waits until it is dead, unnoticed by the host or not.
-///
-/// It is dead when it is reaped, or a zombie with no thread left: until the last thread has gone,
-/// its input is open, and what is written to it counts as sent.
+/// Kills a server's process outright and waits until it is dead, unnoticed by the host or not:
+/// until its last thread has gone, its input is open, and what is written to it counts as sent.
 pub(crate) async fn kill(process: u32) {
     let kill = tokio::process::Command::new("kill")
         .args(["-9", &process.to_string()])
         .status();
     assert!(kill.await.unwrap().success());
-    let look = || {
-        let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
-        let threads = std::fs::read_dir(format!("/proc/{process}/task")).ok()?;
-        let (_, state) = stat.rsplit_once(')')?;
-        Some((state.trim_start().chars().next(), threads.count()))
-    };
-    eventually(look, |seen| {
-        seen.is_none_or(|(state, threads)| state == Some('Z') && threads == 1)
-    })
-    .await;
+    eventually(|| is_running(process).unwrap(), |running| !running).await;
 }
 
 /// How often a server was asked for this.

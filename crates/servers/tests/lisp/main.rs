@@ -1,15 +1,10 @@
 //! The evaluator with real workers: one executable that is the server's side, the worker and the
 //! runner of the tests.
 
-#![expect(
-    clippy::print_stdout,
-    clippy::unwrap_used,
-    reason = "everything here is a test"
-)]
+#![expect(clippy::unwrap_used, reason = "everything here is a test")]
 
 mod attacks;
 mod evaluation;
-mod harness;
 mod limits;
 #[cfg(target_os = "linux")]
 mod misbehaviour;
@@ -20,13 +15,15 @@ mod support;
 
 use std::process::ExitCode;
 
+use attache_testkit::harness;
+
 fn main() -> ExitCode {
     #[cfg(target_os = "linux")]
     misbehaviour::play_role();
     attache_servers::lisp::enable();
     #[cfg(target_os = "linux")]
     processes::play_role();
-    let mut tests = harness::tests![
+    let portable = harness::tests![
         evaluation::values_and_output_come_back,
         evaluation::every_kind_of_failure_has_its_name_and_place,
         evaluation::the_same_program_gives_the_same_answer,
@@ -41,10 +38,9 @@ fn main() -> ExitCode {
         sessions::a_session_takes_one_program_at_a_time,
         sessions::a_cancelled_evaluation_keeps_its_session,
         sessions::one_hundred_definitions_at_a_time,
-    ]
-    .to_vec();
+    ];
     #[cfg(target_os = "linux")]
-    tests.extend(harness::tests![
+    let of_linux = harness::tests![
         misbehaviour::a_worker_that_cannot_start_is_reported,
         misbehaviour::a_worker_that_aborts_is_a_defect,
         misbehaviour::a_worker_that_overflows_its_stack_is_a_defect,
@@ -60,6 +56,8 @@ fn main() -> ExitCode {
         processes::workers_are_confined,
         processes::no_worker_outlives_a_server_that_is_killed,
         processes::no_worker_outlives_its_evaluator,
-    ]);
-    harness::run(&tests)
+    ];
+    #[cfg(not(target_os = "linux"))]
+    let of_linux: [harness::Test; 0] = [];
+    harness::run(&[&portable[..], &of_linux].concat())
 }

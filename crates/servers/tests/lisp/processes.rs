@@ -3,17 +3,20 @@
 use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 use attache_lisp::ErrorKind;
 use attache_servers::lisp::{Evaluator, Limits, SessionState, Settings};
+use attache_testkit::processes::{children_of, is_running};
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::support::{ask, evaluator, in_session, request, run, step, until, value};
+use crate::support::{PATIENCE, ask, evaluator, in_session, request, run, step, value};
 
 /// The first argument that makes this executable a server that works until it is killed.
 const ROLE: &str = "server-with-work";
 
 /// Plays a server with busy and idle workers if that is why the process was started.
+#[expect(clippy::print_stdout, reason = "it tells the test that it works")]
 pub(crate) fn play_role() {
     if std::env::args().nth(1).as_deref() != Some(ROLE) {
         return;
@@ -51,25 +54,9 @@ fn endless() -> Evaluator {
 
 /// The workers that a process has started and that still run.
 fn workers_of(parent: u32) -> Vec<u32> {
-    let mut found = Vec::new();
-    for entry in fs::read_dir("/proc").unwrap().flatten() {
-        let Some(pid) = entry
-            .file_name()
-            .to_str()
-            .and_then(|name| name.parse().ok())
-        else {
-            continue;
-        };
-        let Ok(stat) = fs::read_to_string(entry.path().join("stat")) else {
-            continue;
-        };
-        // The name is in parentheses and may hold anything; the state and the parent follow.
-        let rest = stat.rsplit(')').next().unwrap_or_default();
-        let fields: Vec<&str> = rest.split_whitespace().collect();
-        if fields[0] != "Z" && fields[1] == parent.to_string() && stat.contains("(lisp-worker)") {
-            found.push(pid);
-        }
-    }
+    let mut children = children_of(parent).unwrap();
+    children.retain(|child| child.state != 'Z' && child.name == "lisp-worker");
+    let mut found: Vec<u32> = children.iter().map(|child| child.pid).collect();
     found.sort_unstable();
     found
 }
@@ -86,17 +73,13 @@ async fn alone() {
     .await;
 }
 
-/// Says whether any thread of a process still runs.
-fn is_alive(pid: u32) -> bool {
-    let Ok(threads) = fs::read_dir(format!("/proc/{pid}/task")) else {
-        return false;
-    };
-    threads.flatten().any(|thread| {
-        let stat = fs::read_to_string(thread.path().join("stat")).unwrap_or_default();
-        let rest = stat.rsplit(')').next().unwrap_or_default();
-        let state = rest.split_whitespace().next();
-        state.is_some_and(|state| !matches!(state, "Z" | "X"))
-    })
+/// Waits for something that happens outside this process.
+async fn until(what: &str, holds: impl Fn() -> bool) {
+    let began = Instant::now();
+    while !holds() {
+        assert!(began.elapsed() < PATIENCE, "waited in vain: {what}");
+        tokio::time::sleep(Duration::from_millis(2)).await;
+    }
 }
 
 fn kill(pid: u32) {
@@ -106,7 +89,7 @@ fn kill(pid: u32) {
 
 async fn kill_and_wait(pid: u32) {
     kill(pid);
-    until("the killed worker is gone", || !is_alive(pid)).await;
+    until("the killed worker is gone", || !is_running(pid).unwrap()).await;
 }
 
 pub(crate) fn a_killed_session_worker_loses_its_session_and_says_so() {
@@ -249,7 +232,7 @@ pub(crate) fn no_worker_outlives_a_server_that_is_killed() {
     server.kill().unwrap();
     server.wait().unwrap();
     run(until("the workers end with their server", || {
-        workers.iter().all(|&pid| !is_alive(pid))
+        workers.iter().all(|&pid| !is_running(pid).unwrap())
     }));
 }
 
@@ -263,7 +246,7 @@ pub(crate) fn no_worker_outlives_its_evaluator() {
         assert!(!workers.is_empty());
         drop(evaluator);
         until("the workers end", || {
-            workers.iter().all(|&pid| !is_alive(pid))
+            workers.iter().all(|&pid| !is_running(pid).unwrap())
         })
         .await;
     });

@@ -1,7 +1,7 @@
 //! What the tests share: an evaluator on a runtime, and short ways to ask.
 
 use std::future::Future;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use attache_servers::lisp::{
     Answer, Evaluator, Failed, LowerLimits, Progress, Request, SessionState, Settings,
@@ -67,13 +67,4 @@ pub(crate) fn lowered(change: impl FnOnce(&mut LowerLimits)) -> LowerLimits {
     let mut limits = LowerLimits::default();
     change(&mut limits);
     limits
-}
-
-/// Waits for something that happens outside this process.
-pub(crate) async fn until(what: &str, holds: impl Fn() -> bool) {
-    let began = Instant::now();
-    while !holds() {
-        assert!(began.elapsed() < PATIENCE, "waited in vain: {what}");
-        tokio::time::sleep(Duration::from_millis(2)).await;
-    }
 }

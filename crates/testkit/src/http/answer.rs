@@ -115,6 +115,11 @@ impl Answer {
         answer
     }
 
+    /// Not a byte, ever.
+    pub fn silence() -> Self {
+        Self::status(200).after(Duration::MAX)
+    }
+
     /// The beginning of a head, and then nothing, ever.
     pub fn stalled() -> Self {
         let mut answer = Self::status(200);

@@ -22,6 +22,7 @@
 //!
 //! | Fault | Answer |
 //! |---|---|
+//! | no answer at all | `Answer::silence()` |
 //! | head that never ends | `Answer::stalled()` |
 //! | wrong content type | `Answer::usual().content_type("text/html")` |
 //! | one byte at a time | `Answer::usual().sliced(1)` |

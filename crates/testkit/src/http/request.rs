@@ -14,8 +14,10 @@ const LONGEST: usize = 32 * 1024 * 1024;
 pub struct HttpRequest {
     /// `POST`, `GET`, `DELETE`.
     pub verb: String,
-    /// The path with its query.
+    /// The path without its query.
     pub path: String,
+    /// What follows the path's question mark, as it came; empty if there is none.
+    pub query: String,
     /// Names in lower case, with their values.
     pub headers: Vec<(String, String)>,
     /// The body.
@@ -56,9 +58,10 @@ impl HttpRequest {
             return Ok(None);
         }
         let mut words = line.split_ascii_whitespace().map(str::to_owned);
-        let (Some(verb), Some(path)) = (words.next(), words.next()) else {
+        let (Some(verb), Some(target)) = (words.next(), words.next()) else {
             return Err(io::Error::other(format!("no request line: {line:?}")));
         };
+        let (path, query) = target.split_once('?').unwrap_or((&target, ""));
         let mut headers = Vec::new();
         loop {
             let mut line = String::new();
@@ -77,7 +80,8 @@ impl HttpRequest {
         input.read_exact(&mut body).await?;
         Ok(Some(Self {
             verb,
-            path,
+            path: path.to_owned(),
+            query: query.to_owned(),
             headers,
             body,
             connection,

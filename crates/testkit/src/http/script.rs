@@ -1,6 +1,8 @@
 //! Which request is answered how: rules in order, the last that fits counts.
 
+use std::fmt;
 use std::io;
+use std::sync::Arc;
 
 use serde_json::Value;
 
@@ -25,6 +27,18 @@ pub(super) enum Kind {
     Modern,
     /// No MCP server: 404 for everything.
     Nothing,
+    /// Whatever a test makes of it.
+    Computed(Computed),
+}
+
+/// A function that answers.
+#[derive(Clone)]
+pub(super) struct Computed(pub(super) Arc<dyn Fn(&HttpRequest) -> Answer + Send + Sync>);
+
+impl fmt::Debug for Computed {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("Computed")
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -136,6 +150,11 @@ impl HttpScript {
     /// A web server that knows nothing of MCP.
     pub fn nothing() -> Self {
         Self::of(Kind::Nothing)
+    }
+
+    /// A web server that answers with a function.
+    pub fn computed(answer: impl Fn(&HttpRequest) -> Answer + Send + Sync + 'static) -> Self {
+        Self::of(Kind::Computed(Computed(Arc::new(answer))))
     }
 
     fn of(kind: Kind) -> Self {

@@ -59,7 +59,12 @@ impl HttpServer {
 
     /// Where it listens.
     pub fn url(&self) -> String {
-        format!("http://{}/mcp", self.address)
+        format!("{}/mcp", self.origin())
+    }
+
+    /// Where it listens, without a path.
+    pub fn origin(&self) -> String {
+        format!("http://{}", self.address)
     }
 
     /// Its address.
@@ -88,6 +93,13 @@ impl HttpServer {
     pub fn requests_by(&self, verb: &str) -> Vec<HttpRequest> {
         let mut requests = self.requests();
         requests.retain(|request| request.verb == verb);
+        requests
+    }
+
+    /// The requests for this path.
+    pub fn requests_at(&self, path: &str) -> Vec<HttpRequest> {
+        let mut requests = self.requests();
+        requests.retain(|request| request.path == path);
         requests
     }
 
@@ -164,8 +176,8 @@ async fn serve(stream: TcpStream, number: usize, shared: &Shared) -> io::Result<
         shared.changed.notify_waiters();
         let played = play(&answer, &request, &mut input, &mut output, shared).await;
         match played {
-            Ok(After::NextRequest) => {}
-            Ok(After::Close) => return Ok(()),
+            Ok(After::NextRequest) if request.header("connection") != Some("close") => {}
+            Ok(_) => return Ok(()),
             Err(error) => {
                 shared.abandoned.fetch_add(1, Ordering::SeqCst);
                 shared.changed.notify_waiters();

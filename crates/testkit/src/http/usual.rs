@@ -9,6 +9,7 @@ use super::script::Kind;
 /// The answer of the usual server to a request, head included.
 pub(super) fn answer(kind: &Kind, request: &HttpRequest, message: &Value) -> Answer {
     match (kind, request.verb.as_str()) {
+        (Kind::Computed(answer), _) => (answer.0)(request),
         (Kind::Nothing, _) => Answer::text("text/html", "<h1>Not here</h1>").with_status(404),
         (Kind::Legacy(_), "DELETE") => Answer::status(200),
         (_, "POST") if message["id"].is_null() => Answer::status(202),

@@ -113,12 +113,7 @@ pub fn discover(surroundings: &Surroundings) -> Discovery {
                         error.kind(),
                         std::io::ErrorKind::IsADirectory | std::io::ErrorKind::NotADirectory
                     ) => {}
-                Err(error) => discovery.broken.push(BrokenFile {
-                    source: source.name,
-                    file: candidate.file,
-                    line: None,
-                    message: error.to_string(),
-                }),
+                Err(error) => discovery.give_up(source, &candidate, error.to_string()),
             }
         }
     }
@@ -128,25 +123,11 @@ pub fn discover(surroundings: &Surroundings) -> Discovery {
 /// Reads one file of a tool, wherever it lies: for a file that the user names.
 pub fn read_file_of(source: &'static ToolSource, file: &Path) -> Discovery {
     let mut discovery = Discovery::default();
-    let candidate = Candidate {
-        file: file.to_path_buf(),
-        origin: Origin::Named,
-        project: None,
-    };
+    let candidate = named(file);
     match state_file::read(file) {
         Ok(Some(text)) => discovery.add(source, &candidate, &text),
-        Ok(None) => discovery.broken.push(BrokenFile {
-            source: source.name,
-            file: candidate.file,
-            line: None,
-            message: "there is no such file".to_owned(),
-        }),
-        Err(error) => discovery.broken.push(BrokenFile {
-            source: source.name,
-            file: candidate.file,
-            line: None,
-            message: error.to_string(),
-        }),
+        Ok(None) => discovery.give_up(source, &candidate, "there is no such file".to_owned()),
+        Err(error) => discovery.give_up(source, &candidate, error.to_string()),
     }
     discovery
 }
@@ -154,13 +135,17 @@ pub fn read_file_of(source: &'static ToolSource, file: &Path) -> Discovery {
 /// Reads the text of a tool's file.
 pub fn read_text_of(source: &'static ToolSource, file: &Path, text: &str) -> Discovery {
     let mut discovery = Discovery::default();
-    let candidate = Candidate {
+    discovery.add(source, &named(file), text);
+    discovery
+}
+
+/// A file that the user names.
+fn named(file: &Path) -> Candidate {
+    Candidate {
         file: file.to_path_buf(),
         origin: Origin::Named,
         project: None,
-    };
-    discovery.add(source, &candidate, text);
-    discovery
+    }
 }
 
 /// The servers of an `attache.toml`, not expanded; entries that cannot be understood are left out.
@@ -178,6 +163,16 @@ pub(super) fn own_drafts(text: &str) -> Vec<(String, Draft)> {
 }
 
 impl Discovery {
+    /// Notes a file that is of no use as a whole, not because of one line.
+    fn give_up(&mut self, source: &'static ToolSource, candidate: &Candidate, message: String) {
+        self.broken.push(BrokenFile {
+            source: source.name,
+            file: candidate.file.clone(),
+            line: None,
+            message,
+        });
+    }
+
     fn add(&mut self, source: &'static ToolSource, candidate: &Candidate, text: &str) {
         let file = &candidate.file;
         let tree = match parse(source.syntax, text) {
@@ -195,12 +190,7 @@ impl Discovery {
         let entries = match shapes::entries(source.shape, &tree) {
             Ok(entries) => entries,
             Err(message) => {
-                self.broken.push(BrokenFile {
-                    source: source.name,
-                    file: file.clone(),
-                    line: None,
-                    message,
-                });
+                self.give_up(source, candidate, message);
                 return;
             }
         };

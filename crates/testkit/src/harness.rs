@@ -1,24 +1,31 @@
-//! Runs a table of tests and speaks like the standard harness, which a test binary
-//! with a `main` of its own cannot have.
+//! Runs a table of tests and speaks like the standard harness, which a test binary with a `main` of
+//! its own cannot have.
+//!
+//! A binary needs a `main` of its own when it is also started in another role: as the guardian of a
+//! process, as a worker. Refuses to know these roles; they are played before [`run`].
+
+#![expect(clippy::print_stdout, reason = "it reports like a test harness")]
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
 use std::time::Instant;
 
 /// A name and what it runs.
-pub(crate) type Test = (&'static str, fn());
+pub type Test = (&'static str, fn());
 
-/// Lists functions as tests under their own names.
+/// Lists functions as tests under their own names: `tests![module::function, …]`.
+#[macro_export]
 macro_rules! tests {
     ($($module:ident :: $name:ident),* $(,)?) => {
         [$((stringify!($name), $module::$name as fn())),*]
     };
 }
-pub(crate) use tests;
+#[doc(inline)]
+pub use crate::tests;
 
-/// Runs the tests that the command line selects, one after the other: several of them
-/// count this process's own descriptors and threads.
-pub(crate) fn run(tests: &[Test]) -> ExitCode {
+/// Runs the tests that the command line selects, one after the other: such tests look at the
+/// children, descriptors and threads of their own process.
+pub fn run(tests: &[Test]) -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let exact = arguments.iter().any(|argument| argument == "--exact");
     let filters: Vec<&String> = arguments
