@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use attache_protocol::{Ending, ErrorObject, Json, Revision};
 
-use crate::http::HttpError;
+use crate::http::{HttpError, Unreachable};
 use crate::process::{ExitReason, SpawnError};
 
 /// What went wrong.
@@ -250,7 +250,7 @@ pub enum CloseReason {
     /// Reading failed.
     ReadFailed(String),
     /// No connection to the server could be made.
-    Unreachable(String),
+    Unreachable(Box<Unreachable>),
     /// The server has forgotten the session.
     SessionLost,
 }
@@ -274,11 +274,9 @@ impl fmt::Display for CloseReason {
             ),
             Self::WriteFailed(error) => write!(formatter, "writing to the server failed: {error}"),
             Self::ReadFailed(error) => write!(formatter, "reading from the server failed: {error}"),
-            Self::Unreachable(error) => write!(
-                formatter,
-                "the server cannot be reached ({error}); check that it runs, its address, and any \
-                 proxy between"
-            ),
+            Self::Unreachable(error) => {
+                write!(formatter, "the server cannot be reached: {error}")
+            }
             Self::SessionLost => formatter.write_str("the server has forgotten the session"),
         }
     }
