@@ -150,6 +150,8 @@ pub enum ConnectError {
     TimedOut {
         /// How long was waited.
         after: Duration,
+        /// The first lines it wrote to stdout that are no messages.
+        strays: Vec<String>,
         /// The last lines of its stderr.
         stderr: Vec<String>,
     },
@@ -180,11 +182,18 @@ pub enum ConnectError {
 impl fmt::Display for ConnectError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::TimedOut { after, stderr } => {
+            Self::TimedOut {
+                after,
+                strays,
+                stderr,
+            } => {
                 write!(
                     formatter,
                     "the server did not answer the handshake within {after:?}"
                 )?;
+                if let Some(line) = strays.first() {
+                    write!(formatter, "; it wrote to stdout: {line}")?;
+                }
                 write_tail(formatter, stderr)
             }
             Self::Lost(reason) => write!(formatter, "no session: {reason}"),
