@@ -300,10 +300,13 @@ impl Failure {
         let failure = Self::new(Kind::Connect, Exit::Unreachable, message);
         match error {
             ConnectError::TimedOut { stderr, .. } => failure
-                .hint("check that the command is an MCP server, or allow more with --start-timeout")
+                .hint("check that it is an MCP server, or allow more with --start-timeout")
                 .with_details(stderr),
             // Its message says what to look at; there is no command to run.
             ConnectError::Lost(CloseReason::Unreachable(_)) => failure,
+            ConnectError::Lost(CloseReason::ReadFailed(_)) => {
+                failure.hint("check that what answers is an MCP server")
+            }
             ConnectError::Lost(reason) => failure
                 .hint("run the command by itself to see why it leaves")
                 .with_details(stderr_of(reason)),
@@ -315,9 +318,7 @@ impl Failure {
                 data: error.data.clone(),
                 ..failure
             },
-            ConnectError::Protocol(_) => {
-                failure.hint("check that the command is an MCP server that speaks over stdio")
-            }
+            ConnectError::Protocol(_) => failure.hint("check that what answers is an MCP server"),
             ConnectError::Http(problem) => Self::from_http(problem, failure.message),
             ConnectError::NoServer { .. } | ConnectError::StreamsUsedUp => failure,
         }

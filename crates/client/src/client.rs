@@ -321,6 +321,12 @@ impl Client {
         self.inner.lifeline.process_id()
     }
 
+    /// The first lines on stdout that were no messages, each shortened, and three at the most. The
+    /// usual ones come before the handshake is done, too early for [`events`](Self::events).
+    pub fn first_stray_lines(&self) -> Vec<String> {
+        self.link().first_strays()
+    }
+
     /// Counts so far.
     pub fn statistics(&self) -> Statistics {
         self.link().statistics()

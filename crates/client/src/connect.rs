@@ -35,8 +35,10 @@ impl Server {
             Some(Err(error)) => error,
             None => {
                 let stderr = lifeline.as_ref().map(Lifeline::last_words);
+                let strays = lifeline.as_ref().map(Lifeline::first_strays);
                 Error::Connect(ConnectError::TimedOut {
                     after,
+                    strays: strays.unwrap_or_default(),
                     stderr: stderr.unwrap_or_default(),
                 })
             }

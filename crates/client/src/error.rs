@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use attache_protocol::{Ending, ErrorObject, Json, Revision};
 
-use crate::http::HttpError;
+use crate::http::{HttpError, Unreachable};
 use crate::process::{ExitReason, SpawnError};
 
 /// What went wrong.
@@ -150,6 +150,8 @@ pub enum ConnectError {
     TimedOut {
         /// How long was waited.
         after: Duration,
+        /// The first lines it wrote to stdout that are no messages.
+        strays: Vec<String>,
         /// The last lines of its stderr.
         stderr: Vec<String>,
     },
@@ -180,11 +182,18 @@ pub enum ConnectError {
 impl fmt::Display for ConnectError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::TimedOut { after, stderr } => {
+            Self::TimedOut {
+                after,
+                strays,
+                stderr,
+            } => {
                 write!(
                     formatter,
                     "the server did not answer the handshake within {after:?}"
                 )?;
+                if let Some(line) = strays.first() {
+                    write!(formatter, "; it wrote to stdout: {line}")?;
+                }
                 write_tail(formatter, stderr)
             }
             Self::Lost(reason) => write!(formatter, "no session: {reason}"),
@@ -250,7 +259,7 @@ pub enum CloseReason {
     /// Reading failed.
     ReadFailed(String),
     /// No connection to the server could be made.
-    Unreachable(String),
+    Unreachable(Box<Unreachable>),
     /// The server has forgotten the session.
     SessionLost,
 }
@@ -274,11 +283,9 @@ impl fmt::Display for CloseReason {
             ),
             Self::WriteFailed(error) => write!(formatter, "writing to the server failed: {error}"),
             Self::ReadFailed(error) => write!(formatter, "reading from the server failed: {error}"),
-            Self::Unreachable(error) => write!(
-                formatter,
-                "the server cannot be reached ({error}); check that it runs, its address, and any \
-                 proxy between"
-            ),
+            Self::Unreachable(error) => {
+                write!(formatter, "the server cannot be reached: {error}")
+            }
             Self::SessionLost => formatter.write_str("the server has forgotten the session"),
         }
     }

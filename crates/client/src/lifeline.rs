@@ -125,6 +125,11 @@ impl Lifeline {
         self.process.as_ref().map(|process| process.id())
     }
 
+    /// The first lines of stdout that were no messages.
+    pub(crate) fn first_strays(&self) -> Vec<String> {
+        self.link.first_strays()
+    }
+
     /// The last lines of stderr.
     pub(crate) fn last_words(&self) -> Vec<String> {
         self.stderr.tail_lines(LAST_WORDS)

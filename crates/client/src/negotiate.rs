@@ -151,6 +151,7 @@ impl Negotiation<'_> {
             Some(verdict) => self.follow(verdict).await,
             None if self.settings.era == EraChoice::Modern => Err(ConnectError::TimedOut {
                 after: begun.elapsed(),
+                strays: self.link.first_strays(),
                 stderr: Vec::new(),
             }),
             None => self.initialize_beside(probe).await,
@@ -304,6 +305,7 @@ impl Negotiation<'_> {
             Err(Failure::Http(error)) => ConnectError::Http(error),
             Err(Failure::TimedOut(after)) => ConnectError::TimedOut {
                 after,
+                strays: self.link.first_strays(),
                 stderr: Vec::new(),
             },
             Err(Failure::Protocol(problem) | Failure::Unwritable(problem)) => {

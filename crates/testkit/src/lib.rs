@@ -7,7 +7,8 @@
 //! | Module | What it gives |
 //! |---|---|
 //! | [`chaos`] | a scripted MCP server, started as a real process |
-//! | [`http`] | a scripted HTTP server over real sockets |
+//! | [`http`] | a scripted HTTP server over real sockets, and a proxy for tunnels |
+//! | `tls` | a private root, and a door that speaks TLS and HTTP/2 before any plain server |
 //! | [`proxy`] | a TCP proxy that slows, slices, cuts and resets |
 //! | [`processes`] | who survived a test, and what a process uses |
 //! | [`transcript`] | conversations as text files, and a server that plays them |
@@ -82,4 +83,6 @@ mod random;
 pub mod real_servers;
 pub mod schema;
 pub mod scratch;
+#[cfg(feature = "tls")]
+pub mod tls;
 pub mod transcript;

@@ -72,6 +72,13 @@ impl OAuth {
         }))
     }
 
+    /// Looks where a login would take place, and goes no further: the authorization server, or why
+    /// there is none.
+    pub async fn find_issuer(&self) -> Result<String, AuthorizationError> {
+        let demand = self.probe().await;
+        Acquisition::of(self).find_issuer(&demand).await
+    }
+
     /// Obtains a new token, whether or not there is one, and tells how it goes through
     /// [`OAuth::on_event`].
     pub async fn login(&self) -> Result<LoginDetails, AuthorizationError> {

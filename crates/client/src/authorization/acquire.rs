@@ -151,6 +151,12 @@ impl<'a> Acquisition<'a> {
         Ok(kept)
     }
 
+    /// Where a token would have to come from.
+    pub(super) async fn find_issuer(&self, demand: &Demand) -> Result<String, AuthorizationError> {
+        let terms = self.terms(demand, None).await?;
+        Ok(terms.discovered.server.issuer)
+    }
+
     async fn terms(
         &self,
         demand: &Demand,

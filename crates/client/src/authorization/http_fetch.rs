@@ -21,7 +21,7 @@ use super::BoxFuture;
 use super::address::{AddressProblem, Reach, UnsafeAddress, Zone, shown};
 use super::error::{AuthorizationError, quoted};
 use super::fetch::{Fetch, FetchRequest, FetchResponse, MAX_BODY};
-use crate::http::{Proxy, tls};
+use crate::http::{Proxy, Route, Unreachable, tls};
 
 /// How long one request may take, redirects included.
 pub const FETCH_TIMEOUT: Duration = Duration::from_secs(30);
@@ -88,35 +88,31 @@ impl HttpFetch {
     }
 
     fn client(&self, url: &Url) -> Result<&reqwest::Client, AuthorizationError> {
-        let kept = match url.scheme() {
-            "https" => &self.clients.secure,
-            _ => &self.clients.plain,
+        let route = self.proxy.route_to(url);
+        let route = route.map_err(|problem| failed(url, &problem))?;
+        let kept = match route.needs_tls() {
+            true => &self.clients.secure,
+            false => &self.clients.plain,
         };
         if let Some(client) = kept.get() {
             return Ok(client);
         }
-        let client = self.build(url).map_err(|problem| failed(url, &problem))?;
+        let client = self.build(&route);
+        let client = client.map_err(|problem| failed(url, &problem))?;
         Ok(kept.get_or_init(|| client))
     }
 
-    fn build(&self, url: &Url) -> Result<reqwest::Client, String> {
+    fn build(&self, route: &Route) -> Result<reqwest::Client, String> {
         let resolver = GuardedResolver {
             reach: self.reach,
             proxies: proxy_hosts(&self.proxy, |name| std::env::var(name).ok()),
         };
         let builder = reqwest::Client::builder()
-            .tls_backend_preconfigured(tls::settings(url, self.ca_file.as_deref())?)
+            .tls_backend_preconfigured(tls::settings(route, self.ca_file.as_deref())?)
             .redirect(reqwest::redirect::Policy::none())
             .referer(false)
             .dns_resolver(Arc::new(resolver));
-        let builder = match &self.proxy {
-            Proxy::Direct => builder.no_proxy(),
-            Proxy::Environment => builder,
-            Proxy::Address(address) => {
-                let proxy = reqwest::Proxy::all(address).map_err(|error| cause(&error))?;
-                builder.no_proxy().proxy(proxy)
-            }
-        };
+        let builder = self.proxy.apply(builder)?;
         builder.build().map_err(|error| cause(&error))
     }
 
@@ -155,7 +151,7 @@ impl HttpFetch {
         let mut response = outgoing
             .send()
             .await
-            .map_err(|error| classified(&request.url, &error))?;
+            .map_err(|error| self.classified(&request.url, &error))?;
         let status = response.status();
         let headers = response.headers().clone();
         let body = bounded_body(&mut response)
@@ -167,6 +163,24 @@ impl HttpFetch {
             headers,
             body,
         })
+    }
+
+    /// A refusal by the resolver comes back wrapped several times.
+    fn classified(&self, url: &Url, error: &reqwest::Error) -> AuthorizationError {
+        let mut inner: Option<&(dyn StdError + 'static)> = Some(error);
+        while let Some(current) = inner {
+            if let Some(blocked) = current.downcast_ref::<Blocked>() {
+                let problem = AddressProblem::Zone(blocked.zone);
+                return UnsafeAddress::new(url, problem).into();
+            }
+            inner = current.source();
+        }
+        match self.proxy.route_to(url) {
+            Ok(route) if error.is_connect() => {
+                failed(url, &Unreachable::from_error(error, &route).to_string())
+            }
+            _ => failed(url, &cause(error)),
+        }
     }
 }
 
@@ -204,19 +218,6 @@ fn failed(url: &Url, problem: &str) -> AuthorizationError {
         address: shown(url),
         problem: problem.to_owned(),
     }
-}
-
-/// A refusal by the resolver comes back wrapped several times.
-fn classified(url: &Url, error: &reqwest::Error) -> AuthorizationError {
-    let mut inner: Option<&(dyn StdError + 'static)> = Some(error);
-    while let Some(current) = inner {
-        if let Some(blocked) = current.downcast_ref::<Blocked>() {
-            let problem = AddressProblem::Zone(blocked.zone);
-            return UnsafeAddress::new(url, problem).into();
-        }
-        inner = current.source();
-    }
-    failed(url, &cause(error))
 }
 
 /// The innermost reason: the layers above only say that a request failed, with its full address.

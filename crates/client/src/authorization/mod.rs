@@ -73,6 +73,7 @@ use url::Url;
 pub use account::{LoginDetails, LoginStatus, Logout, RenewalOutlook};
 pub use address::{AddressProblem, Reach, UnsafeAddress, Zone};
 pub use client::{ClientIdentity, ClientProof, Preregistered};
+pub(crate) use error::quoted;
 pub use error::{AuthorizationError, Step};
 pub use events::LoginEvent;
 pub use fetch::{Fetch, FetchBody, FetchRequest, FetchResponse, MAX_BODY};

@@ -234,10 +234,9 @@ impl Link {
 
     fn stray(&self, line: &str, reason: String) {
         Counters::count(&self.counters.stray_lines);
-        self.events.emit(Event::Stray {
-            line: shortened(line),
-            reason,
-        });
+        let line = shortened(line);
+        self.keep_stray(&line);
+        self.events.emit(Event::Stray { line, reason });
     }
 
     fn malformed(&self, method: &str, params: Option<&RawValue>) {

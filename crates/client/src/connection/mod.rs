@@ -164,10 +164,15 @@ pub(crate) struct ListChanges {
     pub(crate) resources: watch::Sender<u64>,
 }
 
+/// How many of the lines that are no messages are kept to be shown.
+pub(crate) const MAX_KEPT_STRAYS: usize = 3;
+
 /// What happened besides calls.
 #[derive(Debug, Default)]
 pub(crate) struct Counters {
     pub(crate) stray_lines: AtomicU64,
+    /// The first of these lines: they come before anybody can listen for them.
+    pub(crate) first_strays: Mutex<Vec<String>>,
     pub(crate) late_answers: AtomicU64,
     pub(crate) unknown_answers: AtomicU64,
     pub(crate) ignored_progress: AtomicU64,
@@ -407,6 +412,20 @@ impl Link {
             violations: read(&self.counters.violations),
             messages_in: read(&self.counters.messages_in),
             missed_events: self.events.dropped(),
+        }
+    }
+
+    /// The first lines that were no messages, each shortened.
+    pub(crate) fn first_strays(&self) -> Vec<String> {
+        let kept = &self.counters.first_strays;
+        kept.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn keep_stray(&self, line: &str) {
+        let kept = &self.counters.first_strays;
+        let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
+        if kept.len() < MAX_KEPT_STRAYS {
+            kept.push(line.to_owned());
         }
     }
 

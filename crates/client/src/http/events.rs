@@ -10,9 +10,10 @@ use reqwest::Response;
 use tokio::time::Instant;
 
 use super::content::Content;
-use super::send::{Outgoing, innermost};
+use super::send::Outgoing;
 use super::session::Session;
 use super::streamable::{Post, Shared, is_lost};
+use super::unreachable::innermost;
 use crate::connection::{Failure, Link};
 use crate::error::CloseReason;
 

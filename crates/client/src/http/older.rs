@@ -15,8 +15,9 @@ use tokio::sync::Semaphore;
 use url::Url;
 
 use super::content::{Content, Refusal, refusal, stated_type};
-use super::send::{Outgoing, Wire, innermost};
+use super::send::{Outgoing, Wire};
 use super::target::HttpTarget;
+use super::unreachable::innermost;
 use crate::connection::{Carriage, Carrier, Failure, Link, Parcel};
 use crate::error::CloseReason;
 use crate::settings::Settings;

@@ -1,17 +1,18 @@
 //! One HTTP request and the head of its answer: credentials, refusals, and the truth about whether
 //! the request can have arrived.
 
-use std::error::Error as _;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use bytes::Bytes;
 use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, LOCATION, WWW_AUTHENTICATE};
-use http::{HeaderMap, HeaderValue, Method};
+use http::{HeaderMap, HeaderValue, Method, StatusCode};
 use reqwest::{Request, Response};
 use url::Url;
 
 use super::error::HttpError;
+use super::proxy::Route;
 use super::target::HttpTarget;
+use super::unreachable::{Unreachable, innermost};
 use crate::authorization::{AuthorizationError, Challenge, RequestLine, Verdict};
 use crate::connection::Failure;
 use crate::error::CloseReason;
@@ -23,6 +24,7 @@ const MAX_CHALLENGES: u32 = 5;
 pub(crate) struct Wire {
     client: reqwest::Client,
     target: HttpTarget,
+    route: Route,
     pub(crate) url: Url,
     /// The user's headers.
     own: HeaderMap,
@@ -74,6 +76,7 @@ impl Wire {
     pub(crate) fn new(target: &HttpTarget) -> Result<Self, String> {
         Ok(Self {
             client: target.client()?,
+            route: target.route()?,
             url: target.url()?.clone(),
             own: target.headers()?.clone(),
             target: target.clone(),
@@ -101,7 +104,15 @@ impl Wire {
             let request = self.request(line, outgoing).await?;
             let sent = request.headers().get(AUTHORIZATION).cloned();
             departed.store(true, Ordering::Release);
-            let response = self.client.execute(request).await.map_err(lost)?;
+            let response = self.client.execute(request).await;
+            let response = response.map_err(|error| self.lost(&error))?;
+            if response.status() == StatusCode::PROXY_AUTHENTICATION_REQUIRED
+                && let Some(unreachable) = Unreachable::for_want_of_credentials(&self.route)
+            {
+                return Err(Failure::NotSent(CloseReason::Unreachable(Box::new(
+                    unreachable,
+                ))));
+            }
             if !matches!(response.status().as_u16(), 401 | 403) {
                 if let Some(authorizer) = &self.target.authorizer {
                     authorizer.answered(line, response.headers());
@@ -181,6 +192,16 @@ impl Wire {
         let verdict = authorizer.challenged(challenge).await.map_err(refused)?;
         Ok(verdict == Verdict::Retry)
     }
+
+    /// A request that got no answer: not sent if there never was a connection, unknown otherwise.
+    fn lost(&self, error: &reqwest::Error) -> Failure {
+        if error.is_connect() || error.is_builder() {
+            let unreachable = Unreachable::from_error(error, &self.route);
+            Failure::NotSent(CloseReason::Unreachable(Box::new(unreachable)))
+        } else {
+            Failure::OutcomeUnknown(CloseReason::ReadFailed(innermost(error)))
+        }
+    }
 }
 
 fn refused(error: AuthorizationError) -> Failure {
@@ -210,28 +231,4 @@ fn redirected(response: Response) -> Result<Response, Failure> {
             location: String::from_utf8_lossy(location.as_bytes()).into_owned(),
         })),
     }
-}
-
-/// A request that got no answer: not sent if there never was a connection, unknown otherwise.
-fn lost(error: reqwest::Error) -> Failure {
-    let unsent = error.is_connect() || error.is_builder();
-    let cause = innermost(&error);
-    if unsent {
-        Failure::NotSent(CloseReason::Unreachable(cause))
-    } else {
-        Failure::OutcomeUnknown(CloseReason::ReadFailed(cause))
-    }
-}
-
-/// The error that started it all: the outer ones only say that a request failed.
-pub(crate) fn innermost(error: &reqwest::Error) -> String {
-    let mut cause: &dyn std::error::Error = error;
-    while let Some(source) = cause.source() {
-        cause = source;
-    }
-    if cause.source().is_none() && error.source().is_none() {
-        // The address may hold a secret in its query, and says nothing new.
-        return "the request failed".to_owned();
-    }
-    cause.to_string()
 }

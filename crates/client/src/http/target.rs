@@ -9,6 +9,7 @@ use reqwest::redirect::{Attempt, Policy};
 use url::Url;
 
 use super::pace::Pace;
+use super::proxy::{Proxy, Route};
 use super::tls;
 use crate::asked::AskedClock;
 use crate::authorization::Authorizer;
@@ -21,18 +22,6 @@ const IDLE_PATIENCE: Duration = Duration::from_secs(90);
 const KEEP_ALIVE: Duration = Duration::from_secs(30);
 /// How many redirects are followed, all within one origin.
 const MAX_REDIRECTS: usize = 5;
-
-/// How requests to a server travel.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Proxy {
-    /// Directly. A library does not read the user's environment unless told to.
-    #[default]
-    Direct,
-    /// As `HTTP_PROXY`, `HTTPS_PROXY`, `ALL_PROXY` and `NO_PROXY` say.
-    Environment,
-    /// Through the proxy at this address.
-    Address(String),
-}
 
 /// A server's address and how to reach it. Clones share connections and the pace of reconnecting.
 #[derive(Clone)]
@@ -103,6 +92,11 @@ impl HttpTarget {
         self.headers.as_ref().map_err(Clone::clone)
     }
 
+    /// Who stands between this client and the server.
+    pub(crate) fn route(&self) -> Result<Route, String> {
+        self.proxy.route_to(self.url()?)
+    }
+
     /// The pool of connections to this server.
     pub(crate) fn client(&self) -> Result<reqwest::Client, String> {
         if let Some(client) = self.client.get() {
@@ -117,25 +111,17 @@ impl HttpTarget {
     }
 
     fn build(&self) -> Result<reqwest::Client, String> {
-        let url = self.url()?;
-        let mut builder = reqwest::Client::builder()
-            .tls_backend_preconfigured(tls::settings(url, self.ca_file.as_deref())?)
+        let route = self.route()?;
+        let builder = reqwest::Client::builder()
+            .tls_backend_preconfigured(tls::settings(&route, self.ca_file.as_deref())?)
             .redirect(Policy::custom(follow))
             .referer(false)
             .connect_timeout(CONNECT_PATIENCE)
             .pool_idle_timeout(IDLE_PATIENCE)
             .tcp_keepalive(KEEP_ALIVE)
             .tcp_nodelay(true);
-        match &self.proxy {
-            Proxy::Direct => builder = builder.no_proxy(),
-            Proxy::Environment => {}
-            Proxy::Address(address) => {
-                let proxy = reqwest::Proxy::all(address)
-                    .map_err(|error| format!("the proxy's address: {error}"))?;
-                builder = builder.no_proxy().proxy(proxy);
-            }
-        }
-        builder
+        self.proxy
+            .apply(builder)?
             .build()
             .map_err(|error| format!("HTTP cannot be set up: {error}"))
     }

@@ -9,13 +9,14 @@ use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject as _;
 use rustls::{ClientConfig, RootCertStore};
 use rustls_platform_verifier::Verifier;
-use url::Url;
 
-/// The TLS settings for an address. One without TLS never needs them, as no redirect leads there
-/// from it, so the platform's roots are not even read then.
-pub(crate) fn settings(url: &Url, ca_file: Option<&Path>) -> Result<ClientConfig, String> {
+use super::proxy::Route;
+
+/// The TLS settings for the way to an address. One without TLS never needs them, as no redirect
+/// leads there from it, so the platform's roots are not even read then.
+pub(crate) fn settings(route: &Route, ca_file: Option<&Path>) -> Result<ClientConfig, String> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let verifier: Option<Arc<dyn ServerCertVerifier>> = if url.scheme() == "https" {
+    let verifier: Option<Arc<dyn ServerCertVerifier>> = if route.needs_tls() {
         Some(Arc::new(verifier(ca_file, provider.clone())?))
     } else {
         None
@@ -62,20 +63,24 @@ fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, String> {
 mod tests {
     use super::*;
 
+    fn route(url: &str) -> Route {
+        Route::direct(&url::Url::parse(url).unwrap())
+    }
+
     #[test]
     fn a_ca_file_that_holds_none_is_named() {
-        let url = Url::parse("https://127.0.0.1/").unwrap();
+        let route = route("https://127.0.0.1/");
         let missing = Path::new("/no/such/file.pem");
-        let error = settings(&url, Some(missing)).unwrap_err();
+        let error = settings(&route, Some(missing)).unwrap_err();
         assert!(error.contains("/no/such/file.pem"), "{error}");
         let empty = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml"));
-        let error = settings(&url, Some(empty)).unwrap_err();
+        let error = settings(&route, Some(empty)).unwrap_err();
         assert!(error.contains("no certificate"), "{error}");
     }
 
     #[test]
     fn an_address_without_tls_reads_no_certificates() {
-        let url = Url::parse("http://127.0.0.1/").unwrap();
-        assert!(settings(&url, Some(Path::new("/no/such/file.pem"))).is_ok());
+        let route = route("http://127.0.0.1/");
+        assert!(settings(&route, Some(Path::new("/no/such/file.pem"))).is_ok());
     }
 }

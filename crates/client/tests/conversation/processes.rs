@@ -125,7 +125,11 @@ async fn fault_33_a_server_that_never_answers_initialize_is_stopped_at_the_deadl
         .ignores_term()
         .on(
             "initialize",
-            [Action::stderr_line("thinking"), Action::never()],
+            [
+                Action::line("Listening on port 3000"),
+                Action::stderr_line("thinking"),
+                Action::never(),
+            ],
         )
         .launch()
         .unwrap();
@@ -134,8 +138,13 @@ async fn fault_33_a_server_that_never_answers_initialize_is_stopped_at_the_deadl
     let error = server_of(&launch).start_timeout(deadline).connect().await;
     let took = begun.elapsed();
     match error.unwrap_err() {
-        Error::Connect(ConnectError::TimedOut { after, stderr }) => {
+        Error::Connect(ConnectError::TimedOut {
+            after,
+            strays,
+            stderr,
+        }) => {
             assert_eq!(after, deadline);
+            assert_eq!(strays, ["Listening on port 3000"]);
             assert_eq!(stderr, ["thinking"]);
         }
         other => panic!("{other:?}"),

@@ -8,9 +8,11 @@ mod cancelling;
 mod connecting;
 mod limits;
 mod modern;
+mod proxying;
 mod reconnecting;
 mod sessions;
 mod streams;
+mod tls;
 
 use std::time::Duration;
 

@@ -39,6 +39,8 @@ fn fault_18_banners_and_logs_on_stdout_are_skipped_counted_and_shown() {
         let peer = Peer::start(revision, &script).await;
         let before = peer.client.statistics();
         assert_eq!(before.stray_lines, BABBLE.len() as u64);
+        // The first three are kept, as nobody could listen for them yet.
+        assert_eq!(peer.client.first_stray_lines(), BABBLE[..3]);
         let mut events = peer.client.events();
         assert_eq!(peer.text("chatty").await.unwrap(), "done");
         for expected in BABBLE {

@@ -182,8 +182,11 @@ pub(super) fn last_words(error: &ClientError) -> &[String] {
     }
 }
 
-/// The same with every line of stderr in it cleaned, since errors quote the last one.
+/// The same with every line of the server in it cleaned, since errors quote them.
 pub(super) fn without_secrets(mut cause: Cause, clean: impl Fn(&String) -> String) -> Cause {
+    if let Cause::Start(ClientError::Connect(ConnectError::TimedOut { strays, .. })) = &mut cause {
+        strays.iter_mut().for_each(|line| *line = clean(line));
+    }
     let lines = match &mut cause {
         Cause::Start(ClientError::Connect(ConnectError::TimedOut { stderr, .. }))
         | Cause::Start(ClientError::Connect(ConnectError::Lost(CloseReason::Exited {

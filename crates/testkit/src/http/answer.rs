@@ -23,7 +23,7 @@ pub struct Answer {
 pub(super) enum Body {
     /// What the era's usual server would say.
     Usual,
-    /// The given bytes; `"$id"` in them stands for the request's id.
+    /// The given bytes; `"$id"` in them stands for the request's id, `$host` for where it was sent.
     Bytes(Vec<u8>),
     /// A stream of events.
     Events(Vec<Piece>),
@@ -80,7 +80,8 @@ impl Answer {
         Self::new(status, None, Body::Bytes(Vec::new()))
     }
 
-    /// A JSON body; the text `"$id"` in it stands for the request's id.
+    /// A JSON body; the text `"$id"` in it stands for the request's id, `$host` for the host it was
+    /// sent to.
     pub fn json(body: &Value) -> Self {
         let body = body.to_string().into_bytes();
         Self::new(200, Some("application/json"), Body::Bytes(body))

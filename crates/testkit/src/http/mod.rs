@@ -36,9 +36,11 @@ mod answer;
 mod request;
 mod script;
 mod server;
+mod tunnel;
 mod usual;
 
 pub use answer::Answer;
 pub use request::HttpRequest;
 pub use script::{HttpScript, On};
 pub use server::HttpServer;
+pub use tunnel::{Tunnel, TunnelProxy};

@@ -221,7 +221,7 @@ async fn play(
             whole(output, head, body.as_bytes()).await?
         }
         Body::Bytes(body) => {
-            let body = with_id(body, &message);
+            let body = filled(body, &message, request.header("host"));
             whole(output, head, &body).await?
         }
         Body::Events(pieces) => {
@@ -295,7 +295,7 @@ async fn stream(
                 tokio::time::sleep(*pause).await;
                 continue;
             }
-            Piece::Text(text) => with_id(text.as_bytes(), message),
+            Piece::Text(text) => filled(text.as_bytes(), message, None),
             Piece::Usual => format!("data: {}\n\n", usual::message(kind, message)).into_bytes(),
         };
         done = done || output.write(&chunk(&text)).await?;
@@ -313,11 +313,12 @@ fn chunk(bytes: &[u8]) -> Vec<u8> {
     chunk
 }
 
-/// Puts the request's id where the script left a place for it.
-fn with_id(bytes: &[u8], message: &Value) -> Vec<u8> {
+/// Puts what only the request knows where the script left a place for it.
+fn filled(bytes: &[u8], message: &Value, host: Option<&str>) -> Vec<u8> {
     match std::str::from_utf8(bytes) {
         Ok(text) => text
             .replace("\"$id\"", &message["id"].to_string())
+            .replace("$host", host.unwrap_or("$host"))
             .into_bytes(),
         Err(_) => bytes.to_vec(),
     }

@@ -1,0 +1,312 @@
+//! `attache doctor`: starts servers, looks at what happens, and names one cause and one remedy.
+//!
+//! Owns the examination and how its findings are shown; what a failure means for a program and for
+//! a server behind a URL is a file each. What was seen comes from the host's typed errors, never
+//! from the wording of messages.
+
+mod address;
+mod program;
+
+use attache::host::config::{ServerConfig, ServerName, Transport};
+use attache::host::redact::Redactor;
+use attache::host::{Accounts, Cause, Error, Failure as ServerFailure, Host};
+use attache::{Client, ConnectError, EraChoice, Error as ClientError};
+use serde::Serialize;
+use tokio::task::JoinSet;
+
+use address::Patient;
+
+use super::listing;
+use crate::configuration::Configuration;
+use crate::failure::Failure;
+use crate::invocation::Completeness;
+use crate::output::{Format, Output, Style, Text, json};
+use crate::overrides::Overrides;
+use crate::roster::Roster;
+use crate::session::Session;
+use crate::target::Target;
+
+/// What was found out about a server.
+#[derive(Clone, Debug, Serialize)]
+struct Finding {
+    name: String,
+    verdict: Verdict,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cause: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    remedy: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum Verdict {
+    Healthy,
+    Disabled,
+    BadConfiguration,
+    CommandNotFound,
+    CannotRun,
+    Downloading,
+    Exits,
+    NeverAnswers,
+    WrongEra,
+    PollutedStdout,
+    ListsFail,
+    NameNotFound,
+    NobodyListens,
+    UntrustedRoot,
+    BadCertificate,
+    NoTls,
+    Proxy,
+    Redirected,
+    WrongAddress,
+    ServerFails,
+    LoginRequired,
+    LoginRefused,
+    LoginUnavailable,
+    Unreachable,
+}
+
+impl Verdict {
+    fn is_well(self) -> bool {
+        matches!(self, Self::Healthy | Self::Disabled | Self::PollutedStdout)
+    }
+}
+
+#[derive(Serialize)]
+struct Document<'a> {
+    servers: &'a [Finding],
+}
+
+pub(super) async fn run(
+    target: &Target,
+    configuration: &Configuration,
+    overrides: &Overrides,
+    output: &Output,
+) -> Result<(), Failure> {
+    let roster = Roster::of(target, configuration, overrides)?.tried_once();
+    let unrestricted = roster.unrestricted();
+    let accounts = roster.accounts();
+    let session = Session::open(roster, None, output)?;
+    let examined = examine_all(&session, unrestricted, accounts, target).await;
+    session.close().await;
+    let mut findings = examined?;
+    findings.sort_by(|one, other| one.name.cmp(&other.name));
+    match output.format {
+        Format::Json => output.document(&json::write(&Document { servers: &findings }))?,
+        Format::Human => output.text(&show(&findings))?,
+    }
+    let ill = findings.iter().filter(|finding| !finding.verdict.is_well());
+    let ill: Vec<&str> = ill.map(|finding| finding.name.as_str()).collect();
+    let whole = listing::all_answered(&ill, findings.len(), Completeness::Whole);
+    whole.map_err(|failure| Failure {
+        hint: None,
+        ..failure
+    })
+}
+
+async fn examine_all(
+    session: &Session,
+    unrestricted: Roster,
+    accounts: Accounts,
+    target: &Target,
+) -> Result<Vec<Finding>, Failure> {
+    // The same servers without a word about eras, to tell a wrong one from other failures.
+    let any_era = unrestricted.host()?.start();
+    let mut examining = JoinSet::new();
+    for name in session.host.server_names() {
+        let examination = Examination {
+            host: session.host.clone(),
+            any_era: any_era.clone(),
+            accounts: accounts.clone(),
+            // A server that was typed has a name in output only.
+            word: match target {
+                Target::Url(url) => url.clone(),
+                _ => name.to_string(),
+            },
+            name,
+        };
+        examining.spawn(async move { examination.run().await });
+    }
+    let found = session.run(async { Ok(examining.join_all().await) }).await;
+    any_era.close().await;
+    let mut found = found?;
+    for (name, failure) in &session.misconfigured {
+        found.push(Finding {
+            name: name.clone(),
+            verdict: Verdict::BadConfiguration,
+            cause: Some(failure.message.clone()),
+            remedy: failure.hint.as_deref().map(str::to_owned),
+        });
+    }
+    Ok(found)
+}
+
+/// What is needed to examine one server.
+struct Examination {
+    host: Host,
+    /// The same servers, free to speak any era.
+    any_era: Host,
+    accounts: Accounts,
+    name: ServerName,
+    /// How a person names it to other commands.
+    word: String,
+}
+
+impl Examination {
+    async fn run(&self) -> Finding {
+        let Self { host, name, .. } = self;
+        let config = match host.config(name.as_str()) {
+            Ok(config) => config,
+            Err(error) => return finding(name, Verdict::Unreachable, error.to_string(), ""),
+        };
+        let mut ready = host.ready(name.as_str()).await;
+        if matches!(ready, Err(Error::StillStarting { .. })) {
+            // Its time is up as well; when it has been stopped, it is known what it said.
+            ready = host.ready(name.as_str()).await;
+        }
+        if let Err(mut error) = ready {
+            if config.era != EraChoice::Auto || config.protocol.is_some() {
+                match self.any_era.ready(name.as_str()).await {
+                    Ok(()) => return wrong_era(&self.any_era, name, &config),
+                    // Whoever may speak any era hears more of what is wrong.
+                    Err(freely) => error = freely,
+                }
+            }
+            let patient = Patient {
+                name,
+                word: &self.word,
+                config: &config,
+            };
+            return diagnose(&patient, &self.accounts, &error).await;
+        }
+        if let Some(error) = self.trouble_with_lists(&config).await {
+            let cause = format!("it starts, but does not list its tools: {error}");
+            let remedy = match config.transport {
+                Transport::Stdio { .. } => {
+                    "the server has a defect; `attache logs` shows what it wrote to stderr"
+                }
+                Transport::Http { .. } => "the server has a defect; tell those who run it",
+            };
+            return finding(name, Verdict::ListsFail, cause, remedy);
+        }
+        match host.running(name.as_str()) {
+            Some(client) if client.statistics().stray_lines > 0 => polluted(name, &config, &client),
+            _ => Finding {
+                name: name.to_string(),
+                verdict: Verdict::Healthy,
+                cause: None,
+                remedy: None,
+            },
+        }
+    }
+
+    async fn trouble_with_lists(&self, config: &ServerConfig) -> Option<Error> {
+        let tools = self.host.list_tools().server(self.name.as_str());
+        match tools.remembered_after(config.timeouts.maximum).await {
+            Ok(list) => list.servers.into_iter().find_map(|answer| answer.error),
+            Err(error) => Some(error),
+        }
+    }
+}
+
+/// A server that writes where only messages belong.
+fn polluted(name: &ServerName, config: &ServerConfig, client: &Client) -> Finding {
+    let count = match client.statistics().stray_lines {
+        1 => "1 line".to_owned(),
+        lines => format!("{lines} lines"),
+    };
+    let first = client.first_stray_lines();
+    let redactor = Redactor::for_servers([config]);
+    let example = first
+        .first()
+        .map(|line| format!(": {}", redactor.redact(line)));
+    let example = example.unwrap_or_default();
+    finding(
+        name,
+        Verdict::PollutedStdout,
+        format!("it works, but writes to stdout what is no message ({count}{example})"),
+        "have it log to stderr; stdout belongs to the protocol",
+    )
+}
+
+fn finding(name: &ServerName, verdict: Verdict, cause: String, remedy: &str) -> Finding {
+    Finding {
+        name: name.to_string(),
+        verdict,
+        cause: Some(cause),
+        remedy: Some(remedy.to_owned()).filter(|remedy| !remedy.is_empty()),
+    }
+}
+
+fn wrong_era(any_era: &Host, name: &ServerName, config: &ServerConfig) -> Finding {
+    let client = any_era.running(name.as_str());
+    let speaks = client.map_or_else(
+        || "another era".to_owned(),
+        |client| format!("{} {}", client.revision().era(), client.revision()),
+    );
+    let wanted = match (config.protocol, config.era) {
+        (Some(revision), _) => format!("protocol {revision}"),
+        (None, EraChoice::Modern) => "era modern".to_owned(),
+        (None, EraChoice::Legacy) => "era legacy".to_owned(),
+        (None, EraChoice::Auto) => "any era".to_owned(),
+    };
+    finding(
+        name,
+        Verdict::WrongEra,
+        format!("it is told to speak {wanted}, but speaks {speaks}"),
+        "leave out `era` and `protocol` for it, or set them to what it speaks",
+    )
+}
+
+/// From a typed error to one cause and one remedy.
+async fn diagnose(patient: &Patient<'_>, accounts: &Accounts, error: &Error) -> Finding {
+    let Patient { name, config, .. } = patient;
+    let is_program = matches!(config.transport, Transport::Stdio { .. });
+    match error {
+        Error::Parked { failure, .. } | Error::Unreachable { failure, .. } => {
+            let ServerFailure { cause, stderr } = &**failure;
+            match cause {
+                Cause::Start(ClientError::Connect(ConnectError::NoCommonRevision { .. })) => {
+                    finding(
+                        name,
+                        Verdict::WrongEra,
+                        cause.to_string(),
+                        "leave out `era` and `protocol`, or update the server",
+                    )
+                }
+                cause if is_program => program::diagnose(name, config, cause, stderr),
+                cause if address::wants_login(cause) => patient.without_login(accounts).await,
+                cause => patient.diagnose(cause),
+            }
+        }
+        Error::Disabled { .. } => finding(
+            name,
+            Verdict::Disabled,
+            "it is switched off".to_owned(),
+            "set `enabled = true` to use it",
+        ),
+        Error::StillStarting { .. } if is_program => program::silent(name, config, &[], &[]),
+        Error::StillStarting { .. } => patient.silent(),
+        other => finding(name, Verdict::Unreachable, other.to_string(), ""),
+    }
+}
+
+fn show(findings: &[Finding]) -> Text {
+    let mut text = Text::new();
+    for finding in findings {
+        text.add(Style::Name, &finding.name).plain("  ");
+        match (&finding.cause, finding.verdict.is_well()) {
+            (None, _) => text.add(Style::Good, "healthy"),
+            (Some(cause), true) => text.add(Style::Warning, cause),
+            (Some(cause), false) => text.add(Style::Bad, cause),
+        };
+        text.end_line();
+        if let Some(remedy) = &finding.remedy {
+            text.plain("  ")
+                .add(Style::Good, "remedy: ")
+                .plain(remedy)
+                .end_line();
+        }
+    }
+    text
+}
