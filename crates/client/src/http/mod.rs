@@ -21,7 +21,8 @@ mod target;
 pub(crate) mod tls;
 
 pub use error::HttpError;
-pub(crate) use older::Older;
+pub(crate) use older::{NotOlder, Older};
+pub(crate) use send::Wire;
 pub(crate) use streamable::Streamable;
 pub(crate) use target::HttpTarget;
-pub use target::Proxy;
+pub use target::{HttpFlavor, Proxy};

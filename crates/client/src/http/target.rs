@@ -22,6 +22,18 @@ const KEEP_ALIVE: Duration = Duration::from_secs(30);
 /// How many redirects are followed, all within one origin.
 const MAX_REDIRECTS: usize = 5;
 
+/// Which of the two HTTP transports a server speaks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum HttpFlavor {
+    /// Streamable HTTP, and HTTP+SSE if that is refused.
+    #[default]
+    Detect,
+    /// Streamable HTTP only.
+    Streamable,
+    /// The older HTTP+SSE only.
+    Sse,
+}
+
 /// How requests to a server travel.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Proxy {
@@ -41,6 +53,7 @@ pub(crate) struct HttpTarget {
     headers: Result<HeaderMap, String>,
     ca_file: Option<PathBuf>,
     proxy: Proxy,
+    pub(crate) flavor: HttpFlavor,
     pub(crate) authorizer: Option<Arc<dyn Authorizer>>,
     /// The time in which a person is being asked, logins included.
     pub(crate) asked: AskedClock,
@@ -56,6 +69,7 @@ impl HttpTarget {
             headers: Ok(HeaderMap::new()),
             ca_file: None,
             proxy: Proxy::Direct,
+            flavor: HttpFlavor::Detect,
             authorizer: None,
             asked: AskedClock::default(),
             pace: Arc::default(),
