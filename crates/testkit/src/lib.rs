@@ -12,6 +12,7 @@
 //! | [`transcript`] | conversations as text files, and a server that plays them |
 //! | [`schema`] | messages checked against the official schema of their revision |
 //! | [`binaries`] | paths of this workspace's binaries, built when stale |
+//! | [`third_party`] | servers that others wrote, also behind a URL |
 //! | [`scratch`] | folders that vanish with the test |
 //!
 //! # A fault test
@@ -73,4 +74,5 @@ pub mod proxy;
 mod random;
 pub mod schema;
 pub mod scratch;
+pub mod third_party;
 pub mod transcript;

@@ -9,33 +9,16 @@ mod every_server;
 mod everything;
 mod over_http;
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 use attache_client::Server;
+use attache_testkit::third_party::{installed, reference_server};
 
 /// Generous: interpreters start slowly on a busy machine.
 const START: Duration = Duration::from_secs(60);
 
-/// A file of the folder with the installed servers.
-fn installed(path: &str) -> PathBuf {
-    let folder = match std::env::var_os("ATTACHE_TEST_DEPS") {
-        Some(folder) => PathBuf::from(folder),
-        None => PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../.test-deps")),
-    };
-    let file = folder.join(path);
-    assert!(
-        file.exists(),
-        "{} is missing; run scripts/install-test-servers first",
-        file.display()
-    );
-    file
-}
-
 fn node(package: &str, arguments: &[&str]) -> Server {
-    let script = installed(&format!(
-        "npm/node_modules/@modelcontextprotocol/{package}/dist/index.js"
-    ));
+    let script = reference_server(package).unwrap();
     let arguments = arguments.iter().map(Into::into);
     Server::stdio(
         "node",
@@ -45,6 +28,6 @@ fn node(package: &str, arguments: &[&str]) -> Server {
 }
 
 fn python(environment: &str, program: &str) -> Server {
-    let program = installed(&format!("{environment}/bin/{program}"));
+    let program = installed(format!("{environment}/bin/{program}")).unwrap();
     Server::stdio(program, [] as [&str; 0]).start_timeout(START)
 }
