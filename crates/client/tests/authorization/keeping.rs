@@ -169,6 +169,29 @@ async fn a_record_is_whole_while_processes_write_it_and_are_killed() {
     assert_eq!(read().await, Some('c'));
 }
 
+/// The draft of a process that was killed may hold a token; that of one at work is not touched.
+#[tokio::test]
+async fn drafts_that_nobody_finishes_are_removed() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = FileStore::new(folder.path());
+    let draft = |name: &str, age: Duration| {
+        let path = folder.path().join(name);
+        let file = std::fs::File::create(&path).unwrap();
+        let written = std::time::SystemTime::now() - age;
+        file.set_modified(written).unwrap();
+        path
+    };
+    let hour = Duration::from_secs(60 * 60);
+    let left = draft(".draft-left", 2 * hour);
+    let at_work = draft(".draft-at-work", hour / 2);
+    let other = draft("notes", 2 * hour);
+    store.save(&contested(), Secret::new("t")).await.unwrap();
+    assert!(!left.exists() && at_work.exists() && other.exists());
+    let left = draft(".draft-left", 2 * hour);
+    store.delete(&contested()).await.unwrap();
+    assert!(!left.exists() && at_work.exists() && other.exists());
+}
+
 /// A record that cannot be read costs a login and no more.
 #[tokio::test]
 async fn a_damaged_record_counts_as_absent() {
