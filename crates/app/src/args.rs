@@ -375,6 +375,21 @@ pub(crate) enum RawServed {
     Lisp,
 }
 
+/// How the progress of one request is shown.
+#[derive(Debug, Args)]
+pub(crate) struct ProgressArgs {
+    /// A bar on a terminal (auto), also lines elsewhere (always)
+    #[arg(
+        long,
+        value_enum,
+        value_name = "auto|always|never",
+        hide_possible_values = true,
+        default_value = "auto",
+        hide_default_value = true
+    )]
+    pub(crate) progress: RawProgress,
+}
+
 #[derive(Debug, Args)]
 pub(crate) struct RawCall {
     /// The tool's name, as SERVER/TOOL or alone if no other server has it
@@ -388,16 +403,8 @@ pub(crate) struct RawCall {
     /// Do not list the tools first
     #[arg(long)]
     pub(crate) no_list: bool,
-    /// A bar on a terminal (auto), also lines elsewhere (always)
-    #[arg(
-        long,
-        value_enum,
-        value_name = "auto|always|never",
-        hide_possible_values = true,
-        default_value = "auto",
-        hide_default_value = true
-    )]
-    pub(crate) progress: RawProgress,
+    #[command(flatten)]
+    pub(crate) progress: ProgressArgs,
     /// Save the first image, sound or other binary content
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
@@ -409,6 +416,8 @@ pub(crate) struct RawCall {
 pub(crate) struct RawRead {
     /// The resource's URI
     pub(crate) uri: String,
+    #[command(flatten)]
+    pub(crate) progress: ProgressArgs,
     /// Save the contents instead of printing them
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
@@ -423,6 +432,8 @@ pub(crate) struct RawPrompt {
     /// The prompt's arguments, all of them text; key=@file reads a file
     #[arg(value_name = "KEY=VALUE")]
     pub(crate) arguments: Vec<String>,
+    #[command(flatten)]
+    pub(crate) progress: ProgressArgs,
     #[command(flatten)]
     pub(crate) server: ServerCommand,
 }

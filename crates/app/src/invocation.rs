@@ -12,8 +12,8 @@ use attache::protocol::{Extra, SubscriptionFilter};
 use clap::Parser as _;
 
 use crate::args::{
-    CommonArgs, RawArgs, RawAuth, RawCall, RawCommand, RawConfig, RawDialect, RawEra, RawForm,
-    RawImport, RawProgress, RawServe, RawWatch, ServerCommand, Shell,
+    CommonArgs, ProgressArgs, RawArgs, RawAuth, RawCall, RawCommand, RawConfig, RawDialect, RawEra,
+    RawForm, RawImport, RawProgress, RawServe, RawWatch, ServerCommand, Shell,
 };
 use crate::arguments::{self, Given};
 use crate::failure::Failure;
@@ -56,11 +56,13 @@ pub(crate) enum Action {
     Call(Call),
     Read {
         uri: String,
+        progress: ProgressDisplay,
         out: Option<PathBuf>,
     },
     Prompt {
         name: String,
         arguments: Vec<Given>,
+        progress: ProgressDisplay,
     },
     Watch {
         filter: SubscriptionFilter,
@@ -236,14 +238,21 @@ fn understand_command(
         }
         RawCommand::Read(args) => {
             *target = args.server;
-            let (uri, out) = (args.uri, args.out);
-            (Action::Read { uri, out }, None)
+            let read = Action::Read {
+                uri: args.uri,
+                progress: understand_progress(&args.progress),
+                out: args.out,
+            };
+            (read, None)
         }
         RawCommand::Prompt(args) => {
             *target = args.server;
-            let arguments = Given::parse_all(&args.arguments)?;
-            let name = args.name;
-            (Action::Prompt { name, arguments }, None)
+            let prompt = Action::Prompt {
+                name: args.name,
+                arguments: Given::parse_all(&args.arguments)?,
+                progress: understand_progress(&args.progress),
+            };
+            (prompt, None)
         }
         RawCommand::Watch(mut args) => {
             *target = ServerCommand {
@@ -320,13 +329,17 @@ fn understand_call(raw: RawCall) -> Result<Call, Failure> {
             true => Listing::Skip,
             false => Listing::First,
         },
-        progress: match raw.progress {
-            RawProgress::Auto => ProgressDisplay::Bar,
-            RawProgress::Always => ProgressDisplay::Always,
-            RawProgress::Never => ProgressDisplay::Never,
-        },
+        progress: understand_progress(&raw.progress),
         out: raw.out,
     })
+}
+
+fn understand_progress(raw: &ProgressArgs) -> ProgressDisplay {
+    match raw.progress {
+        RawProgress::Auto => ProgressDisplay::Bar,
+        RawProgress::Always => ProgressDisplay::Always,
+        RawProgress::Never => ProgressDisplay::Never,
+    }
 }
 
 fn understand_watch(raw: RawWatch) -> Result<Action, Failure> {

@@ -222,6 +222,9 @@ impl Roster {
     /// The logins of the user.
     pub(crate) fn accounts(&self) -> Accounts {
         match &self.places.logins {
+            #[cfg(feature = "keyring")]
+            Some(folder) => Accounts::in_keyring_or_folder("attache", folder),
+            #[cfg(not(feature = "keyring"))]
             Some(folder) => Accounts::in_folder(folder),
             None => Accounts::in_memory(),
         }

@@ -11,7 +11,7 @@ use crate::asked::AskedClock;
 use crate::client::Client;
 use crate::connection::{Link, Outlet};
 use crate::error::{ConnectError, Error};
-use crate::http::{HttpTarget, Older, Streamable};
+use crate::http::{HttpFlavor, HttpTarget, NotOlder, Older, Streamable, Wire};
 use crate::lifeline::Lifeline;
 use crate::negotiate::{Negotiation, Opening, opening};
 use crate::process;
@@ -52,6 +52,11 @@ impl Server {
 
     /// `lifeline` holds what was started, so that a time-out can still read its last words.
     async fn connect_in_time(&self, lifeline: &mut Option<Lifeline>) -> Result<Client, Error> {
+        if let Target::Http(target) = &self.target
+            && target.flavor == HttpFlavor::Sse
+        {
+            return self.connect_sse(target, lifeline).await;
+        }
         let mut opening = self.opening();
         let mut failures = 0;
         loop {
@@ -72,11 +77,10 @@ impl Server {
                 (Target::Http(_), ConnectError::Http(http))
                     if http.is_failure() && failures < FAILURE_REPEATS =>
                 {
-                    tokio::time::sleep(FAILURE_PAUSE * 2_u32.pow(failures)).await;
-                    failures += 1;
+                    pause_after(&mut failures).await;
                 }
-                (Target::Http(target), _) if self.may_be_older(&error) => {
-                    return self.connect_older(target, lifeline, error).await;
+                (Target::Http(target), _) if self.may_be_older(target, &error) => {
+                    return self.fall_back_to_sse(target, lifeline, error).await;
                 }
                 _ => return Err(self.no_session(error)),
             }
@@ -114,7 +118,7 @@ impl Server {
 
     /// Whether a refusal of both handshakes may come from a server of the oldest transport, which
     /// takes no message at this address (C-SHM-32).
-    fn may_be_older(&self, error: &ConnectError) -> bool {
+    fn may_be_older(&self, target: &HttpTarget, error: &ConnectError) -> bool {
         let refused = match error {
             ConnectError::Http(http) => {
                 matches!(http.status(), Some(200..=299 | 400 | 404..=406 | 415 | 501))
@@ -122,20 +126,54 @@ impl Server {
             ConnectError::Refused(_) => true,
             _ => false,
         };
-        refused && self.settings.era != EraChoice::Modern
+        refused && self.settings.era != EraChoice::Modern && target.flavor == HttpFlavor::Detect
+    }
+
+    /// HTTP+SSE and nothing else.
+    async fn connect_sse(
+        &self,
+        target: &HttpTarget,
+        lifeline: &mut Option<Lifeline>,
+    ) -> Result<Client, Error> {
+        if self.settings.era == EraChoice::Modern {
+            let problem = "the transport HTTP+SSE is of the legacy era, and the era is fixed to \
+                           modern; leave one of the two open";
+            return Err(Error::Input(problem.to_owned()));
+        }
+        let mut failures = 0;
+        loop {
+            let wire = Wire::new(target).map_err(Error::Input)?;
+            match Older::open(wire, &self.settings).await.map_err(Into::into) {
+                Ok(older) => return self.agree_older(older, lifeline).await,
+                Err(ConnectError::Http(http))
+                    if http.is_failure() && failures < FAILURE_REPEATS =>
+                {
+                    pause_after(&mut failures).await;
+                }
+                Err(error) => return Err(self.no_session(error)),
+            }
+        }
     }
 
     /// The last resort: HTTP+SSE.
-    async fn connect_older(
+    async fn fall_back_to_sse(
         &self,
         target: &HttpTarget,
         lifeline: &mut Option<Lifeline>,
         refusal: ConnectError,
     ) -> Result<Client, Error> {
-        let older = match Older::open(target, &self.settings).await {
-            Ok(older) => older,
-            Err(answer) => return Err(self.no_session(no_server(refusal, answer, lifeline))),
-        };
+        let wire = Wire::new(target).map_err(Error::Input)?;
+        match Older::open(wire, &self.settings).await {
+            Ok(older) => self.agree_older(older, lifeline).await,
+            Err(answer) => Err(self.no_session(no_server(refusal, &answer, lifeline))),
+        }
+    }
+
+    async fn agree_older(
+        &self,
+        older: Older,
+        lifeline: &mut Option<Lifeline>,
+    ) -> Result<Client, Error> {
         let link = self.link(Outlet::Carrier(Arc::new(older.carrier.clone())));
         older.carrier.attach(&link);
         let reading = tokio::spawn(older.stream.run(link.clone()));
@@ -227,13 +265,23 @@ impl Server {
     }
 }
 
+/// Leaves a server that fails in peace for a moment, for longer each time.
+async fn pause_after(failures: &mut u32) {
+    tokio::time::sleep(FAILURE_PAUSE * 2_u32.pow(*failures)).await;
+    *failures += 1;
+}
+
 /// What to report when nothing at the address speaks MCP: all that was answered. A server that
 /// refused in terms of MCP has said it better itself.
-fn no_server(refusal: ConnectError, answer: String, lifeline: &Option<Lifeline>) -> ConnectError {
+fn no_server(
+    refusal: ConnectError,
+    answer: &NotOlder,
+    lifeline: &Option<Lifeline>,
+) -> ConnectError {
     match refusal {
         ConnectError::Http(_) => {
             let mut answers = lifeline.as_ref().map(Lifeline::answers).unwrap_or_default();
-            answers.push(answer);
+            answers.push(answer.told());
             ConnectError::NoServer { answers }
         }
         refusal => refusal,

@@ -40,7 +40,7 @@ pub use connection::Statistics;
 pub use error::{CloseReason, ConnectError, Error, Meaning, ServerError};
 pub use events::{Event, Events};
 pub use handlers::{ElicitationModes, Refusal, SamplingTools};
-pub use http::{HttpError, Proxy, Unreachable, UnreachableKind};
+pub use http::{HttpError, HttpFlavor, Proxy, Unreachable, UnreachableKind};
 pub use process::{ExitReason, Guardianship, SpawnError};
 pub use request::Request;
 pub use sending::{Sending, SendingRaw};

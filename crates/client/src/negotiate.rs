@@ -141,20 +141,26 @@ impl Negotiation<'_> {
 
     async fn probe(&self, first_sign: impl Future<Output = ()>) -> Result<Agreement, ConnectError> {
         let revision = Revision::NEWEST_FIRST[0];
-        let begun = Instant::now();
         let mut probe = self.begin_discover(revision)?;
         let answer = tokio::select! {
             answer = probe.answered() => Some(answer),
-            () = self.link.desk.asked.without_asking(self.probe_patience(first_sign)) => None,
+            () = self.silence(first_sign) => None,
         };
         match answer.map(judge) {
             Some(verdict) => self.follow(verdict).await,
-            None if self.settings.era == EraChoice::Modern => Err(ConnectError::TimedOut {
-                after: begun.elapsed(),
-                strays: self.link.first_strays(),
-                stderr: Vec::new(),
-            }),
             None => self.initialize_beside(probe).await,
+        }
+    }
+
+    /// Resolves when the server was silent for so long that it counts as legacy. Where it may not be
+    /// legacy there is nothing to fall back to, and only the deadline of connecting ends the wait.
+    async fn silence(&self, first_sign: impl Future<Output = ()>) {
+        match self.settings.era {
+            EraChoice::Modern => std::future::pending().await,
+            EraChoice::Auto | EraChoice::Legacy => {
+                let patience = self.probe_patience(first_sign);
+                self.link.desk.asked.without_asking(patience).await;
+            }
         }
     }
 
@@ -188,11 +194,8 @@ impl Negotiation<'_> {
         let offered = || supported.iter().map(String::as_str);
         if let Some(revision) = Revision::newest_of(Era::Modern, offered()) {
             let mut again = self.begin_discover(revision)?;
-            let patience = self.settings.timeouts.probe;
-            let answer = tokio::time::timeout(patience, again.answered())
-                .await
-                .unwrap_or(Err(Failure::TimedOut(patience)));
-            match judge(answer) {
+            // It is modern by its own words, so silence could not make it legacy any more.
+            match judge(again.answered().await) {
                 Verdict::Modern(result) => self.agree_modern(*result).await,
                 Verdict::ModernRefusal(error) => Err(self.refused(Discover::NAME, error)),
                 Verdict::Left(error) => Err(error),

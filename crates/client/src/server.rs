@@ -15,7 +15,7 @@ use tokio::io::{AsyncRead, AsyncWrite, DuplexStream};
 
 use crate::authorization::Authorizer;
 use crate::handlers::{ElicitationModes, Handlers, Refusal, SamplingTools};
-use crate::http::{HttpTarget, Proxy};
+use crate::http::{HttpFlavor, HttpTarget, Proxy};
 use crate::process::{Environment, Guardianship, Launch};
 use crate::settings::{EraChoice, Limits, Quirks, Settings, TasksExtension, Timeouts};
 
@@ -90,7 +90,7 @@ impl Server {
     }
 
     /// A server at an address, spoken to over HTTP: Streamable HTTP of either era, or the older
-    /// HTTP+SSE if the server knows nothing else. What is wrong with the address is told when
+    /// HTTP+SSE if the server knows nothing else; [`Server::http_flavor`] narrows that down. What is wrong with the address is told when
     /// connecting.
     pub fn http(address: impl AsRef<str>) -> Self {
         Self::new(Target::Http(Box::new(HttpTarget::new(address.as_ref()))))
@@ -147,6 +147,12 @@ impl Server {
     #[must_use]
     pub fn proxy(self, proxy: Proxy) -> Self {
         self.address(|target| target.proxy(proxy))
+    }
+
+    /// Which of the HTTP transports the server speaks; found out unless said.
+    #[must_use]
+    pub fn http_flavor(self, flavor: HttpFlavor) -> Self {
+        self.address(|target| target.flavor = flavor)
     }
 
     /// What puts credentials on the requests to the server.

@@ -68,7 +68,8 @@ pub enum TasksExtension {
 /// How long to wait for what. No hint of a server can lift these (P6).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timeouts {
-    /// For the answer to `server/discover` before the server counts as legacy (fault 31).
+    /// For the answer to `server/discover` before the server counts as legacy (fault 31). A server
+    /// that may only be modern has all of `start` instead.
     pub probe: Duration,
     /// Added to `probe` for a server that has not shown any sign of life yet.
     pub start_grace: Duration,

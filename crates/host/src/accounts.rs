@@ -10,6 +10,8 @@ use attache_client::authorization::{
     ClientIdentity, ClientProof, CredentialStore, FileStore, Grant, HttpFetch, LoginEvent,
     MemoryStore, OAuth, Preregistered, RedirectPort, Secret, UserAgent,
 };
+#[cfg(feature = "keyring")]
+use attache_client::authorization::{SealedOrPlain, SystemKeyring};
 use attache_client::{Error, Proxy};
 use url::Url;
 
@@ -38,6 +40,15 @@ impl Accounts {
     /// Logins kept in a folder that only its owner can read.
     pub fn in_folder(folder: impl Into<PathBuf>) -> Self {
         Self::in_store(Arc::new(FileStore::new(folder)))
+    }
+
+    /// Logins kept in a folder, encrypted with a key from the operating system's keyring. Where that
+    /// cannot be used they are as private as [`Accounts::in_folder`] makes them. `service` is the
+    /// name of the key, usually that of the program.
+    #[cfg(feature = "keyring")]
+    pub fn in_keyring_or_folder(service: &str, folder: impl Into<PathBuf>) -> Self {
+        let keyring = Arc::new(SystemKeyring::new(service));
+        Self::in_store(Arc::new(SealedOrPlain::new(folder, keyring)))
     }
 
     /// Logins kept in a store of the embedder's choice.

@@ -13,7 +13,7 @@
 //! | [`processes`] | who survived a test, and what a process uses |
 //! | [`transcript`] | conversations as text files, and a server that plays them |
 //! | [`schema`] | messages checked against the official schema of their revision |
-//! | [`real_servers`] | what others wrote and `scripts/install-test-servers` installs |
+//! | [`real_servers`] | what others wrote and `scripts/install-test-servers` installs, also behind a URL |
 //! | [`conformance`] | runs of the official conformance suite, and their judgement |
 //! | [`guard`] | waiting that ends: what hangs fails by its name |
 //! | [`harness`] | the standard harness, for test binaries with a `main` of their own |

@@ -141,8 +141,14 @@ async fn perform(
         Action::Resources => resources::run(completeness, session, output).await,
         Action::Prompts => prompts::run(completeness, session, output).await,
         Action::Call(call) => call::run(call, session, output).await,
-        Action::Read { uri, out } => read::run(&uri, out.as_deref(), session, output).await,
-        Action::Prompt { name, arguments } => prompt::run(&name, arguments, session, output).await,
+        Action::Read { uri, progress, out } => {
+            read::run(&uri, progress, out.as_deref(), session, output).await
+        }
+        Action::Prompt {
+            name,
+            arguments,
+            progress,
+        } => prompt::run(&name, arguments, progress, session, output).await,
         Action::Watch { filter, reread } => watch::run(filter, reread, session, output).await,
         // Done without a session.
         _ => Ok(()),

@@ -7,12 +7,13 @@ use super::listing;
 use super::prompts::signature;
 use crate::arguments::Given;
 use crate::failure::Failure;
-use crate::output::{Format, Output, Style, Text, human};
+use crate::output::{Format, Output, ProgressDisplay, Style, Text, human};
 use crate::session::Session;
 
 pub(super) async fn run(
     given: &str,
     arguments: Vec<Given>,
+    progress: ProgressDisplay,
     session: &Session,
     output: &Output,
 ) -> Result<(), Failure> {
@@ -22,10 +23,16 @@ pub(super) async fn run(
         .map(|argument| Ok((argument.key.clone(), argument.text()?.to_owned())))
         .collect::<Result<Vec<_>, Failure>>()?;
     check(&prompt, &arguments)?;
+    let progress = output.progress(&prompt.name, progress);
     let request = session
         .host
         .prompt(format!("{server}/{}", prompt.name), arguments);
-    let result: GetPromptResult = session.run(request).await?;
+    let request = match progress.listener() {
+        Some(listener) => request.on_progress(listener),
+        None => request,
+    };
+    let result: GetPromptResult = progress.during(session.run(request)).await?;
+    drop(progress);
     for rejected in &result.messages.rejected {
         output.note(&format!(
             "{server} sent a message that cannot be read: {}",

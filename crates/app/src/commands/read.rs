@@ -12,12 +12,18 @@ use crate::session::Session;
 
 pub(super) async fn run(
     uri: &str,
+    progress: ProgressDisplay,
     out: Option<&Path>,
     session: &Session,
     output: &Output,
 ) -> Result<(), Failure> {
-    let progress = output.progress(uri, ProgressDisplay::Bar);
-    let answer = progress.during(session.run(session.host.read(uri))).await?;
+    let progress = output.progress(uri, progress);
+    let request = session.host.read(uri);
+    let request = match progress.listener() {
+        Some(listener) => request.on_progress(listener),
+        None => request,
+    };
+    let answer = progress.during(session.run(request)).await?;
     drop(progress);
     let result = &answer.contents;
     if output.format == Format::Json {

@@ -12,6 +12,7 @@ pub(crate) mod text;
 use std::io::{self, IsTerminal, Write};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use attache::protocol::ProgressParams;
 pub(crate) use progress::{Progress, ProgressDisplay};
 pub(crate) use text::{Colour, Style, Text};
 
@@ -43,14 +44,19 @@ pub(crate) struct Output {
 }
 
 /// The progress bar on stderr, which has to make room for other lines.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 enum BarState {
-    /// It has not been needed yet.
-    #[default]
-    NotShown,
+    /// It has not been needed yet. If it is, it begins with the last note.
+    NotShown(Option<ProgressParams>),
     Shown(indicatif::ProgressBar),
     /// The user is typing, or has been, and must not be disturbed.
     PutAway,
+}
+
+impl Default for BarState {
+    fn default() -> Self {
+        Self::NotShown(None)
+    }
 }
 
 /// What is known about one of the two streams.
@@ -189,7 +195,7 @@ impl Output {
     fn aside<T>(&self, print: impl FnOnce() -> T) -> T {
         match &*self.bar() {
             BarState::Shown(bar) => bar.suspend(print),
-            BarState::NotShown | BarState::PutAway => print(),
+            BarState::NotShown(_) | BarState::PutAway => print(),
         }
     }
 }

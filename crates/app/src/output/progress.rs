@@ -59,8 +59,13 @@ impl Progress {
     pub(crate) fn listener(&self) -> Option<impl FnMut(ProgressParams) + Send + 'static> {
         let (output, what, display) = (self.output.clone(), self.what.clone(), self.display);
         (display != ProgressDisplay::Never).then_some(move |note: ProgressParams| {
-            if let BarState::Shown(bar) = &*output.bar() {
-                return draw(bar, &what, &note);
+            match &mut *output.bar() {
+                BarState::Shown(bar) => return draw(bar, &what, &note),
+                BarState::NotShown(last) if output.stderr.is_terminal => {
+                    *last = Some(note);
+                    return;
+                }
+                BarState::NotShown(_) | BarState::PutAway => {}
             }
             if display == ProgressDisplay::Bar || output.stderr.is_terminal {
                 return;
@@ -76,9 +81,12 @@ impl Progress {
             return;
         }
         let mut state = self.output.bar();
-        if let BarState::NotShown = *state {
+        if let BarState::NotShown(last) = &mut *state {
             let bar = ProgressBar::new_spinner();
             bar.set_message(self.what.clone());
+            if let Some(note) = last.take() {
+                draw(&bar, &self.what, &note);
+            }
             bar.enable_steady_tick(TICK);
             *state = BarState::Shown(bar);
         }
@@ -88,7 +96,7 @@ impl Progress {
 impl Drop for Progress {
     fn drop(&mut self) {
         self.output.put_bar_away();
-        *self.output.bar() = BarState::NotShown;
+        *self.output.bar() = BarState::default();
     }
 }
 

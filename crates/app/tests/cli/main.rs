@@ -14,6 +14,7 @@ mod hostile;
 mod real_servers;
 mod remote;
 mod serve_lisp;
+mod several;
 #[cfg(unix)]
 mod signals;
 #[cfg(unix)]

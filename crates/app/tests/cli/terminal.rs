@@ -4,7 +4,9 @@ use std::io::{Read as _, Write};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use attache_testkit::chaos::{Action, Launch, Script};
 use portable_pty::{Child, CommandBuilder, PtySize, native_pty_system};
+use serde_json::json;
 
 use crate::harness::{PATIENCE, Scratch, builtin, everything, hostile, recorded, wait_until};
 
@@ -140,6 +142,58 @@ fn fault_10_a_second_ctrl_c_forces() {
         "{:?}",
         forced.elapsed()
     );
+}
+
+/// A server whose answer to this method waits for the test, after a note about its progress.
+fn slow_at(method: &str) -> Launch {
+    let params = json!({
+        "progressToken": "$token", "progress": 1, "total": 4, "message": "turning pages",
+    });
+    Script::legacy("2025-11-25")
+        .on(
+            method,
+            [
+                Action::notify("notifications/progress", params),
+                Action::wait_gate("answer"),
+                Action::usual(),
+            ],
+        )
+        .launch()
+        .unwrap()
+}
+
+#[test]
+fn whatever_takes_long_shows_its_progress() {
+    for (method, words, shown, said) in [
+        (
+            "tools/call",
+            &["call", "echo", "message=good morning"][..],
+            "25% echo: turning pages",
+            "good morning",
+        ),
+        (
+            "resources/read",
+            &["read", "chaos://text"],
+            "25% chaos://text: turning pages",
+            "plain text",
+        ),
+        (
+            "prompts/get",
+            &["prompt", "greet", "name=Ada"],
+            "25% greet: turning pages",
+            "Ada",
+        ),
+    ] {
+        let launch = slow_at(method);
+        let text = |text: &std::ffi::OsStr| text.to_str().unwrap().to_owned();
+        let mut server = vec![text(launch.program.as_os_str())];
+        server.extend(launch.args.iter().map(|word| text(word)));
+        let mut terminal = Terminal::start(words, &server);
+        terminal.see(shown);
+        launch.open_gate("answer").unwrap();
+        terminal.see(said);
+        assert_eq!(terminal.exit_code(), 0, "{words:?}");
+    }
 }
 
 #[test]

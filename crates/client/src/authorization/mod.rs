@@ -87,7 +87,7 @@ pub use secret::Secret;
 pub use store::SystemKeyring;
 pub use store::{
     CredentialStore, Entry, EntryLock, FileStore, KEY_LENGTH, KeyVault, MAX_ENTRY_LENGTH,
-    MemoryStore, SealedStore,
+    MemoryStore, SealedOrPlain, SealedStore,
 };
 pub use user_agent::{SystemBrowser, UserAgent};
 

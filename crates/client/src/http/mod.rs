@@ -23,9 +23,11 @@ pub(crate) mod tls;
 mod unreachable;
 
 pub use error::HttpError;
-pub(crate) use older::Older;
+pub(crate) use older::{NotOlder, Older};
 pub use proxy::Proxy;
 pub(crate) use proxy::Route;
+pub(crate) use send::Wire;
 pub(crate) use streamable::Streamable;
+pub use target::HttpFlavor;
 pub(crate) use target::HttpTarget;
 pub use unreachable::{Unreachable, UnreachableKind};

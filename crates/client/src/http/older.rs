@@ -15,11 +15,11 @@ use tokio::sync::Semaphore;
 use url::Url;
 
 use super::content::{Content, Refusal, refusal, stated_type};
+use super::error::HttpError;
 use super::send::{Outgoing, Wire};
-use super::target::HttpTarget;
 use super::unreachable::innermost;
 use crate::connection::{Carriage, Carrier, Failure, Link, Parcel};
-use crate::error::CloseReason;
+use crate::error::{CloseReason, ConnectError};
 use crate::settings::Settings;
 
 /// How many messages are on their way to the server at once.
@@ -52,26 +52,74 @@ struct Shared {
     posts: Arc<Semaphore>,
 }
 
+/// What there is in place of a server of this kind.
+#[derive(Debug)]
+pub(crate) enum NotOlder {
+    /// Nobody answered in a way that says what is there.
+    Failed(Failure),
+    /// An answer that is no stream.
+    Answered {
+        status: u16,
+        /// The type of its content, if it gave one.
+        found: Option<String>,
+    },
+    /// A stream that leads nowhere, in words.
+    Unusable(String),
+}
+
+impl NotOlder {
+    /// Words for a list of what was tried.
+    pub(crate) fn told(&self) -> String {
+        match self {
+            Self::Failed(Failure::Http(error)) => format!("GET: {error}"),
+            Self::Failed(Failure::NotSent(reason) | Failure::OutcomeUnknown(reason)) => {
+                format!("GET: {reason}")
+            }
+            Self::Failed(_) => "GET: no answer".to_owned(),
+            Self::Answered { status, found } => {
+                let found = found.as_deref().unwrap_or("no content type");
+                format!("GET: status {status}, {found}")
+            }
+            Self::Unusable(problem) => format!("GET: {problem}"),
+        }
+    }
+}
+
+/// For whoever wants this transport and no other.
+impl From<NotOlder> for ConnectError {
+    fn from(not_older: NotOlder) -> Self {
+        match not_older {
+            NotOlder::Failed(Failure::Http(error)) => Self::Http(error),
+            NotOlder::Failed(Failure::NotSent(reason) | Failure::OutcomeUnknown(reason)) => {
+                Self::Lost(reason)
+            }
+            // A server that fails has not said what it is.
+            NotOlder::Answered {
+                status: status @ 500..,
+                ..
+            } => Self::Http(HttpError::Status {
+                status,
+                text: String::new(),
+            }),
+            other => Self::NoServer {
+                answers: vec![other.told()],
+            },
+        }
+    }
+}
+
 impl Older {
-    /// Opens the stream and waits for the address. The error says in words what came instead.
-    pub(crate) async fn open(target: &HttpTarget, settings: &Settings) -> Result<Self, String> {
-        let wire = Wire::new(target)?;
+    /// Opens the stream and waits for the address.
+    pub(crate) async fn open(wire: Wire, settings: &Settings) -> Result<Self, NotOlder> {
         let departed = AtomicBool::new(false);
         let outgoing = Outgoing::listen(HeaderMap::new());
         let sent = wire.send(&wire.url, &outgoing, &departed).await;
-        let response = sent.map_err(|failure| match failure {
-            Failure::Http(error) => format!("GET: {error}"),
-            Failure::NotSent(reason) | Failure::OutcomeUnknown(reason) => format!("GET: {reason}"),
-            _ => "GET: no answer".to_owned(),
-        })?;
+        let response = sent.map_err(NotOlder::Failed)?;
         if !response.status().is_success() || Content::of(&response) != Content::Events {
-            return Err(format!(
-                "GET: status {}, {}",
-                response.status().as_u16(),
-                stated_type(&response)
-                    .as_deref()
-                    .unwrap_or("no content type")
-            ));
+            return Err(NotOlder::Answered {
+                status: response.status().as_u16(),
+                found: stated_type(&response),
+            });
         }
         let mut stream = OlderStream {
             response,
@@ -79,9 +127,12 @@ impl Older {
         };
         let endpoint = match stream.next().await {
             Ok(Some(event)) if event.kind.as_deref() == Some(ENDPOINT) => {
-                resolve(&wire.url, &event.data)?
+                resolve(&wire.url, &event.data).map_err(NotOlder::Unusable)?
             }
-            _ => return Err("GET: an event stream that names no address".to_owned()),
+            _ => {
+                let problem = "an event stream that names no address";
+                return Err(NotOlder::Unusable(problem.to_owned()));
+            }
         };
         let carrier = OlderCarrier(Arc::new(Shared {
             wire,
@@ -99,12 +150,12 @@ fn resolve(stream: &Url, named: &[u8]) -> Result<Url, String> {
     let named = String::from_utf8_lossy(named);
     let endpoint = stream
         .join(named.trim())
-        .map_err(|error| format!("GET: the address {} is none: {error}", shortened(&named)))?;
+        .map_err(|error| format!("the address {} is none: {error}", shortened(&named)))?;
     if endpoint.origin() == stream.origin() {
         Ok(endpoint)
     } else {
         Err(format!(
-            "GET: the server names {} for messages, which is another origin",
+            "the server names {} for messages, which is another origin",
             shortened(&named)
         ))
     }

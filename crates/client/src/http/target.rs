@@ -23,6 +23,18 @@ const KEEP_ALIVE: Duration = Duration::from_secs(30);
 /// How many redirects are followed, all within one origin.
 const MAX_REDIRECTS: usize = 5;
 
+/// Which of the two HTTP transports a server speaks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum HttpFlavor {
+    /// Streamable HTTP, and HTTP+SSE if that is refused.
+    #[default]
+    Detect,
+    /// Streamable HTTP only.
+    Streamable,
+    /// The older HTTP+SSE only.
+    Sse,
+}
+
 /// A server's address and how to reach it. Clones share connections and the pace of reconnecting.
 #[derive(Clone)]
 pub(crate) struct HttpTarget {
@@ -30,6 +42,7 @@ pub(crate) struct HttpTarget {
     headers: Result<HeaderMap, String>,
     ca_file: Option<PathBuf>,
     proxy: Proxy,
+    pub(crate) flavor: HttpFlavor,
     pub(crate) authorizer: Option<Arc<dyn Authorizer>>,
     /// The time in which a person is being asked, logins included.
     pub(crate) asked: AskedClock,
@@ -45,6 +58,7 @@ impl HttpTarget {
             headers: Ok(HeaderMap::new()),
             ca_file: None,
             proxy: Proxy::Direct,
+            flavor: HttpFlavor::Detect,
             authorizer: None,
             asked: AskedClock::default(),
             pace: Arc::default(),

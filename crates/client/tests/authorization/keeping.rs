@@ -107,6 +107,93 @@ async fn a_lock_has_one_holder() {
     }
 }
 
+/// The role of the processes in the next test: this executable, run again to write one record over
+/// and over until it is killed.
+const WRITER: &str = "ATTACHE_TEST_WRITER";
+
+#[tokio::test]
+async fn writer() {
+    // Without the variable this is no writer, and there is nothing to do.
+    let Ok(role) = std::env::var(WRITER) else {
+        return;
+    };
+    let (folder, letter) = role.split_once('|').unwrap();
+    let store = FileStore::new(folder);
+    loop {
+        let text = Secret::new(letter.repeat(MAX_ENTRY_LENGTH));
+        store.save(&contested(), text).await.unwrap();
+    }
+}
+
+fn contested() -> Entry {
+    Entry::of_server(&"https://example.org/mcp".parse().unwrap())
+}
+
+/// A record is replaced as a whole or not at all, whoever else writes it and however they end.
+#[tokio::test]
+async fn a_record_is_whole_while_processes_write_it_and_are_killed() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut writers = ["a", "b"].map(|letter| {
+        tokio::process::Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "keeping::writer"])
+            .env(WRITER, format!("{}|{letter}", folder.path().display()))
+            .stdout(std::process::Stdio::null())
+            .kill_on_drop(true)
+            .spawn()
+            .unwrap()
+    });
+    let store = FileStore::new(folder.path());
+    let read = async || -> Option<char> {
+        let text = store.load(&contested()).await.unwrap()?;
+        let text = text.expose().to_owned();
+        assert_eq!(text.len(), MAX_ENTRY_LENGTH);
+        let first = text.chars().next()?;
+        assert!(text.chars().all(|letter| letter == first));
+        Some(first)
+    };
+    let mut seen = std::collections::BTreeMap::new();
+    let both = async {
+        while seen.len() < 2 || seen.values().any(|count| *count < 20) {
+            if let Some(letter) = read().await {
+                *seen.entry(letter).or_insert(0) += 1;
+            }
+        }
+    };
+    let in_time = tokio::time::timeout(Duration::from_secs(40), both).await;
+    assert!(in_time.is_ok(), "{seen:?}");
+    for writer in &mut writers {
+        writer.kill().await.unwrap();
+    }
+    assert!(read().await.is_some());
+    // What a killed writer has left behind stands in nobody's way.
+    let last = Secret::new("c".repeat(MAX_ENTRY_LENGTH));
+    store.save(&contested(), last).await.unwrap();
+    assert_eq!(read().await, Some('c'));
+}
+
+/// The draft of a process that was killed may hold a token; that of one at work is not touched.
+#[tokio::test]
+async fn drafts_that_nobody_finishes_are_removed() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = FileStore::new(folder.path());
+    let draft = |name: &str, age: Duration| {
+        let path = folder.path().join(name);
+        let file = std::fs::File::create(&path).unwrap();
+        let written = std::time::SystemTime::now() - age;
+        file.set_modified(written).unwrap();
+        path
+    };
+    let hour = Duration::from_secs(60 * 60);
+    let left = draft(".draft-left", 2 * hour);
+    let at_work = draft(".draft-at-work", hour / 2);
+    let other = draft("notes", 2 * hour);
+    store.save(&contested(), Secret::new("t")).await.unwrap();
+    assert!(!left.exists() && at_work.exists() && other.exists());
+    let left = draft(".draft-left", 2 * hour);
+    store.delete(&contested()).await.unwrap();
+    assert!(!left.exists() && at_work.exists() && other.exists());
+}
+
 /// A record that cannot be read costs a login and no more.
 #[tokio::test]
 async fn a_damaged_record_counts_as_absent() {

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use attache_client::protocol::{Era, Revision};
-use attache_client::{Client, ConnectError, EraChoice, Error, Server};
+use attache_client::{Client, ConnectError, EraChoice, Error, Server, Timeouts};
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep};
@@ -406,14 +406,46 @@ async fn a_modern_only_client_leaves_a_legacy_server() {
 
 #[tokio::test(start_paused = true)]
 async fn a_modern_only_client_says_how_long_it_waited() {
+    let begun = Instant::now();
     let (connecting, mut peer) = connecting(EraChoice::Modern);
     peer.request("server/discover").await;
+    let whole = Timeouts::default().start;
     match refused(connecting).await {
-        ConnectError::TimedOut { after, .. } => assert_eq!(after.as_secs(), 5),
+        ConnectError::TimedOut { after, .. } => assert_eq!(after, whole),
         other => panic!("{other:?}"),
     }
+    assert_elapsed(begun, whole);
     let rest = peer.rest().await.concat();
     assert!(!rest.contains("initialize"), "{rest}");
+}
+
+// With a fixed era there is nothing to fall back to, so a slow server has all the time to start.
+#[tokio::test(start_paused = true)]
+async fn a_modern_only_client_waits_for_a_slow_server_until_the_start_is_over() {
+    let (connecting, mut peer) = connecting(EraChoice::Modern);
+    let probe = peer.request("server/discover").await;
+    sleep(Timeouts::default().start - Duration::from_secs(1)).await;
+    peer.answer(&probe, discovered(&["2026-07-28"], json!({})))
+        .await;
+    let client = connecting.await.unwrap().unwrap();
+    assert_eq!(client.revision(), Revision::V2026_07_28);
+    finish(client, peer).await;
+}
+
+// Nor does a server become legacy by thinking about a second question of the modern era.
+#[tokio::test(start_paused = true)]
+async fn a_server_that_named_modern_versions_may_think_about_the_second_question() {
+    let (connecting, mut peer) = connecting(EraChoice::Auto);
+    let probe = peer.request("server/discover").await;
+    peer.refuse(&probe, -32022, json!({"supported": ["2026-07-28"]}))
+        .await;
+    let again = peer.request("server/discover").await;
+    sleep(Duration::from_secs(30)).await;
+    peer.answer(&again, discovered(&["2026-07-28"], json!({})))
+        .await;
+    let client = connecting.await.unwrap().unwrap();
+    assert_eq!(client.revision(), Revision::V2026_07_28);
+    finish(client, peer).await;
 }
 
 // `initialize` never carries a modern version.

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use attache_client::protocol::Revision;
-use attache_client::{CloseReason, ConnectError, EraChoice, Error, HttpError, Server};
+use attache_client::{CloseReason, ConnectError, EraChoice, Error, HttpError, HttpFlavor, Server};
 use attache_testkit::http::{Answer, HttpScript, On};
 use serde_json::json;
 
@@ -135,6 +135,90 @@ async fn an_address_without_mcp_is_reported_with_all_its_answers() {
         "{initialize}"
     );
     assert!(get.starts_with("GET: status 404"), "{get}");
+}
+
+/// What a server of HTTP+SSE says first.
+fn older_stream() -> Answer {
+    Answer::events()
+        .raw("event: endpoint\ndata: /messages\n\n")
+        .hold()
+}
+
+#[tokio::test]
+async fn a_server_that_must_be_streamable_is_never_taken_for_an_older_one() {
+    let web = HttpScript::nothing()
+        .on(On::verb("GET"), older_stream())
+        .start()
+        .await
+        .unwrap();
+    let streamable = server(web.url()).http_flavor(HttpFlavor::Streamable);
+    let error = streamable.connect().await.unwrap_err();
+    let expected = matches!(
+        &error,
+        Error::Connect(ConnectError::Http(HttpError::Status { status: 404, .. }))
+    );
+    assert!(expected, "{error}");
+    assert!(
+        web.requests_by("GET").is_empty(),
+        "C-SHM-32 is switched off"
+    );
+    assert_eq!(web.count_of("initialize"), 1);
+}
+
+#[tokio::test]
+async fn a_server_that_must_be_older_is_never_probed() {
+    let web = HttpScript::nothing()
+        .on(On::verb("GET"), older_stream())
+        .on(On::rpc("initialize"), Answer::status(202))
+        .start()
+        .await
+        .unwrap();
+    let older = server(web.url()).http_flavor(HttpFlavor::Sse);
+    let connecting = tokio::spawn(async move { older.connect().await });
+    web.wait_until(|web| web.count_of("initialize") == 1).await;
+    connecting.abort();
+    let requests = web.requests();
+    let seen: Vec<_> = requests
+        .iter()
+        .map(|it| (it.verb.as_str(), it.path.as_str(), it.method()))
+        .collect();
+    assert_eq!(
+        seen,
+        [
+            ("GET", "/mcp", String::new()),
+            ("POST", "/messages", "initialize".to_owned())
+        ]
+    );
+}
+
+#[tokio::test]
+async fn what_is_there_instead_of_an_older_server_is_told() {
+    let failing = Answer::status(503);
+    let to_log_in = Answer::status(401).header("WWW-Authenticate", "Bearer");
+    let nowhere = Answer::events().raw("data: {}\n\n").hold();
+    for (answer, asked, expected) in [
+        (Answer::status(404), 1, "GET: status 404, no content type"),
+        (failing, 3, "HTTP status 503"),
+        (to_log_in, 1, "answered 401"),
+        (nowhere, 1, "names no address"),
+        (Answer::close(), 1, "no session"),
+    ] {
+        let web = HttpScript::nothing().on(On::any(), answer).start().await;
+        let web = web.unwrap();
+        let older = server(web.url()).http_flavor(HttpFlavor::Sse);
+        let error = older.connect().await.unwrap_err();
+        assert!(matches!(error, Error::Connect(_)), "{error:?}");
+        assert!(error.to_string().contains(expected), "{error}");
+        let verbs: Vec<_> = web.requests().into_iter().map(|it| it.verb).collect();
+        assert_eq!(verbs, vec!["GET"; asked], "{expected}");
+    }
+
+    // The two wishes exclude each other, and nobody is asked.
+    let web = HttpScript::modern().start().await.unwrap();
+    let never = server(web.url()).http_flavor(HttpFlavor::Sse);
+    let error = never.era(EraChoice::Modern).connect().await.unwrap_err();
+    assert!(matches!(error, Error::Input(_)), "{error:?}");
+    assert_eq!(web.connections(), 0);
 }
 
 #[tokio::test]

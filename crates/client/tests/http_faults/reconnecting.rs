@@ -81,6 +81,44 @@ async fn fault_58_streams_that_close_at_once_are_reopened_ever_more_slowly() {
     }
 }
 
+/// A minute passes at once: with nothing to do but to wait, a paused clock goes on by itself.
+#[tokio::test(start_paused = true)]
+async fn promise_9_no_minute_sees_more_than_ten_connections() {
+    let listen = || On::rpc("subscriptions/listen");
+    let agreed = || Answer::events().message(&acknowledged());
+    for answer in [
+        Answer::close(),
+        Answer::reset(),
+        Answer::events(),
+        Answer::events().raw("retry: 0\n\n"),
+    ] {
+        let described = format!("{answer:?}");
+        let (web, client) = connected(legacy().on(On::verb("GET"), answer.clone())).await;
+        let script = HttpScript::modern()
+            .on(listen(), answer)
+            .on(listen().nth(1), agreed());
+        let (modern_web, modern_client) = connected(script).await;
+        let wanted = SubscriptionFilter {
+            tools_list_changed: true,
+            ..SubscriptionFilter::default()
+        };
+        let mut watch = modern_client.watch_all(wanted).await.unwrap();
+        tokio::select! {
+            change = watch.next() => panic!("{change:?}"),
+            () = tokio::time::sleep(Duration::from_secs(60)) => {}
+        }
+        for (web, streams) in [
+            (&web, web.requests_by("GET").len()),
+            (&modern_web, modern_web.count_of("subscriptions/listen")),
+        ] {
+            assert!((5..=9).contains(&streams), "{described}: {streams}");
+            let connections = web.connections();
+            assert!(connections <= 10, "{described}: {connections}");
+        }
+        drop((client, modern_client));
+    }
+}
+
 #[tokio::test]
 async fn promise_9_a_listener_that_closes_at_once_sees_few_connections() {
     let web = HttpScript::nothing()

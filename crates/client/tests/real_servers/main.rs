@@ -12,15 +12,13 @@ mod over_http;
 use std::time::Duration;
 
 use attache_client::Server;
-use attache_testkit::real_servers::installed;
+use attache_testkit::real_servers::{installed, reference_server};
 
 /// Generous: interpreters start slowly on a busy machine.
 const START: Duration = Duration::from_secs(60);
 
 fn node(package: &str, arguments: &[&str]) -> Server {
-    let script = installed(&format!(
-        "npm/node_modules/@modelcontextprotocol/{package}/dist/index.js"
-    ));
+    let script = reference_server(package);
     let arguments = arguments.iter().map(Into::into);
     Server::stdio(
         "node",

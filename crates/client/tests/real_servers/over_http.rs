@@ -1,81 +1,15 @@
 //! Real servers over HTTP: both transports of server-everything, and a server of fastmcp.
 
-use std::net::TcpListener;
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
-
 use attache_client::protocol::{Era, Revision};
-use attache_client::{Client, EraChoice, Server};
+use attache_client::{Client, EraChoice, HttpFlavor, Server};
+use attache_testkit::real_servers::{EverythingTransport, Listening};
 use serde_json::json;
 
-use crate::{START, installed};
+use crate::START;
 
-/// A server of fastmcp with one tool; the port is its argument.
-const FASTMCP: &str = "
-import sys
-from fastmcp import FastMCP
-server = FastMCP('adder')
-@server.tool
-def add(a: int, b: int) -> int:
-    return a + b
-server.run(transport='http', host='127.0.0.1', port=int(sys.argv[1]), show_banner=False)
-";
-
-/// A server process that ends with the test.
-struct Running {
-    child: Child,
-    address: String,
-}
-
-impl Running {
-    /// Starts a command that listens on a port of its own.
-    fn start(path: &str, command: impl FnOnce(u16) -> Command) -> Self {
-        // The port is free now; nobody else is likely to take it within a second.
-        let port = {
-            let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
-            listener.local_addr().unwrap().port()
-        };
-        let child = command(port)
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
-        let begun = Instant::now();
-        while std::net::TcpStream::connect(("127.0.0.1", port)).is_err() {
-            assert!(begun.elapsed() < START, "the server does not listen");
-            std::thread::sleep(Duration::from_millis(20));
-        }
-        Self {
-            child,
-            address: format!("http://127.0.0.1:{port}{path}"),
-        }
-    }
-
-    async fn connect(&self, server: impl FnOnce(Server) -> Server) -> Client {
-        let server = server(Server::http(&self.address).start_timeout(START));
-        server.connect().await.unwrap()
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-fn everything(transport: &str, path: &str) -> Running {
-    let script = "npm/node_modules/@modelcontextprotocol/server-everything/dist/index.js";
-    let script = installed(script);
-    Running::start(path, |port| {
-        let mut command = Command::new("node");
-        command
-            .arg(script)
-            .arg(transport)
-            .env("PORT", port.to_string());
-        command
-    })
+async fn connect(running: &Listening, server: impl FnOnce(Server) -> Server) -> Client {
+    let server = server(Server::http(running.url()).start_timeout(START));
+    server.connect().await.unwrap()
 }
 
 async fn use_everything(client: &Client) {
@@ -127,41 +61,40 @@ async fn use_everything(client: &Client) {
 
 #[tokio::test]
 async fn everything_over_streamable_http() {
-    let running = everything("streamableHttp", "/mcp");
-    let client = running.connect(|server| server).await;
-    assert_eq!(client.revision(), Revision::V2025_11_25);
-    use_everything(&client).await;
-    client.close().await;
+    let running = Listening::everything(EverythingTransport::StreamableHttp).unwrap();
+    for flavor in [HttpFlavor::Detect, HttpFlavor::Streamable] {
+        let client = connect(&running, |server| server.http_flavor(flavor)).await;
+        assert_eq!(client.revision(), Revision::V2025_11_25);
+        use_everything(&client).await;
+        client.close().await;
+    }
 }
 
 #[tokio::test]
 async fn everything_over_http_with_sse() {
-    let running = everything("sse", "/sse");
-    let client = running.connect(|server| server).await;
-    assert_eq!(client.revision().era(), Era::Legacy);
-    use_everything(&client).await;
-    client.close().await;
-    assert!(
-        client
-            .call("echo", json!({"message": "late"}))
-            .await
-            .is_err()
-    );
+    let running = Listening::everything(EverythingTransport::Sse).unwrap();
+    for flavor in [HttpFlavor::Detect, HttpFlavor::Sse] {
+        let client = connect(&running, |server| server.http_flavor(flavor)).await;
+        assert_eq!(client.revision().era(), Era::Legacy);
+        use_everything(&client).await;
+        client.close().await;
+        assert!(
+            client
+                .call("echo", json!({"message": "late"}))
+                .await
+                .is_err()
+        );
+    }
 }
 
 #[tokio::test]
 async fn fastmcp_over_http_in_both_eras() {
-    let python = installed("python-fastmcp/bin/python");
-    let running = Running::start("/mcp", |port| {
-        let mut command = Command::new(python);
-        command.args(["-c", FASTMCP, &port.to_string()]);
-        command
-    });
+    let running = Listening::fastmcp().unwrap();
     for (era, expected) in [
         (EraChoice::Auto, None),
         (EraChoice::Legacy, Some(Era::Legacy)),
     ] {
-        let client = running.connect(|server| server.era(era)).await;
+        let client = connect(&running, |server| server.era(era)).await;
         if let Some(expected) = expected {
             assert_eq!(client.revision().era(), expected);
         }

@@ -43,9 +43,11 @@ impl ServerConfig {
                 headers,
                 ca_file,
                 auth,
-                ..
+                flavor,
             } => {
-                let mut server = Server::http(url).proxy(Proxy::Environment);
+                let mut server = Server::http(url)
+                    .proxy(Proxy::Environment)
+                    .http_flavor(*flavor);
                 for (name, value) in headers {
                     server = server.header(name, value.expose());
                 }

@@ -20,12 +20,13 @@ mod surroundings;
 
 pub mod discover;
 
+pub use attache_client::HttpFlavor;
 pub use draft::{Draft, DraftTransport};
 pub use exchange::{ExportForm, ImportError, ImportOutcome, Imported, OnClash, export, import};
 pub use expand::{ExpandError, expand};
 pub use model::{
-    AuthConfig, CacheRules, CacheUse, CallRetry, Config, Decision, Dialect, Grant, HttpFlavor,
-    Origin, PolicyRules, Problem, ReadOnlyHint, Restart, RestartWhen, ServerConfig, ServerName,
+    AuthConfig, CacheRules, CacheUse, CallRetry, Config, Decision, Dialect, Grant, Origin,
+    PolicyRules, Problem, ReadOnlyHint, Restart, RestartWhen, ServerConfig, ServerName,
     ServerNameError, Severity, Source, Start, ToolFilter, Transport,
 };
 pub use pattern::Pattern;

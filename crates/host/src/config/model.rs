@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use attache_client::protocol::Revision;
-use attache_client::{EraChoice, Quirks, Timeouts};
+use attache_client::{EraChoice, HttpFlavor, Quirks, Timeouts};
 
 use super::{Pattern, Secret};
 
@@ -129,18 +129,6 @@ pub enum Transport {
         /// How to log in, beyond what the server itself tells.
         auth: AuthConfig,
     },
-}
-
-/// Which of the two HTTP transports a server speaks.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum HttpFlavor {
-    /// Streamable HTTP, and HTTP+SSE if that is refused.
-    #[default]
-    Detect,
-    /// Streamable HTTP only.
-    Streamable,
-    /// The older HTTP+SSE only.
-    Sse,
 }
 
 /// How to log in to a server behind a URL. Everything is optional: discovery and registration find

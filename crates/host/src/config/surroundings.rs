@@ -153,7 +153,7 @@ mod tests {
         let variables = variables
             .iter()
             .map(|(name, value)| (name.into(), value.into()));
-        Surroundings::new(variables, "/work").on(platform)
+        Surroundings::new(variables, "/home/me/project").on(platform)
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::future::IntoFuture;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use attache_client::protocol::{
@@ -12,15 +12,13 @@ use attache_client::{Client, Error as ClientError, Request};
 use serde::Serialize;
 
 use super::Host;
+use super::options::RequestOptions;
 use super::station::{About, Station};
 use crate::config::{Decision, ServerName};
 use crate::error::{Error, Refuser};
-use crate::events::EventKind;
 use crate::names::ToolName;
 use crate::policy::{Asker, Hints, Reason, Refused, decide};
 use crate::supervisor::Patience;
-
-type ProgressListener = Arc<Mutex<dyn FnMut(ProgressParams) + Send>>;
 
 /// A call that is made when it is awaited. Dropping it, or the future it becomes, cancels it.
 #[must_use = "a call is made when it is awaited"]
@@ -28,15 +26,8 @@ pub struct Call {
     pub(super) host: Host,
     pub(super) name: String,
     pub(super) arguments: Result<Json, String>,
-    options: CallOptions,
+    options: RequestOptions,
     pub(super) asker: Asker,
-}
-
-#[derive(Clone, Default)]
-struct CallOptions {
-    timeout: Option<Duration>,
-    maximum: Option<Duration>,
-    on_progress: Option<ProgressListener>,
 }
 
 impl Host {
@@ -49,7 +40,7 @@ impl Host {
             host: self.clone(),
             name: name.into(),
             arguments,
-            options: CallOptions::default(),
+            options: RequestOptions::default(),
             asker: Asker::Program,
         }
     }
@@ -70,7 +61,7 @@ impl Call {
 
     /// Asks the server for progress and listens to it.
     pub fn on_progress(mut self, listener: impl FnMut(ProgressParams) + Send + 'static) -> Self {
-        self.options.on_progress = Some(Arc::new(Mutex::new(listener)));
+        self.options.listen(listener);
         self
     }
 
@@ -116,36 +107,6 @@ impl Call {
             outdating.disarm();
         }
         answer
-    }
-}
-
-impl CallOptions {
-    fn apply(
-        &self,
-        mut request: Request<CallTool>,
-        station: &Arc<Station>,
-        number: u64,
-    ) -> Request<CallTool> {
-        if let Some(timeout) = self.timeout {
-            request = request.timeout(timeout);
-        }
-        if let Some(maximum) = self.maximum {
-            request = request.maximum(maximum);
-        }
-        if let Some(listener) = self.on_progress.clone() {
-            let (shared, server) = (station.shared.clone(), station.name().clone());
-            request = request.on_progress(move |note| {
-                shared.emit(&server, || EventKind::Progress {
-                    request: number,
-                    progress: note.progress,
-                    total: note.total,
-                    message: note.message.clone(),
-                });
-                let mut listener = listener.lock().unwrap_or_else(PoisonError::into_inner);
-                listener(note);
-            });
-        }
-        request
     }
 }
 

@@ -6,6 +6,7 @@
 
 mod calling;
 mod listing;
+mod options;
 mod reading;
 mod shared;
 mod station;

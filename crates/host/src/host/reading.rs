@@ -8,11 +8,12 @@ use std::time::Duration;
 
 use attache_client::Client;
 use attache_client::protocol::{
-    self, Complete, Completion, CompletionReference, GetPromptResult, Method as _, Prompt,
-    ReadResourceResult,
+    self, Complete, Completion, CompletionReference, GetPromptResult, Method as _, ProgressParams,
+    Prompt, ReadResourceResult,
 };
 
 use super::Host;
+use super::options::RequestOptions;
 use super::station::About;
 use crate::cache::{CacheScope, Freshness};
 use crate::config::ServerName;
@@ -26,7 +27,7 @@ pub struct Read {
     host: Host,
     uri: String,
     server: Option<String>,
-    timeout: Option<Duration>,
+    options: RequestOptions,
 }
 
 /// What a read gave.
@@ -48,7 +49,7 @@ pub struct GetPrompt {
     host: Host,
     name: String,
     arguments: BTreeMap<String, String>,
-    timeout: Option<Duration>,
+    options: RequestOptions,
 }
 
 impl Host {
@@ -59,7 +60,7 @@ impl Host {
             host: self.clone(),
             uri: uri.into(),
             server: None,
-            timeout: None,
+            options: RequestOptions::default(),
         }
     }
 
@@ -80,7 +81,7 @@ impl Host {
             arguments: arguments
                 .map(|(key, value)| (key.into(), value.into()))
                 .collect(),
-            timeout: None,
+            options: RequestOptions::default(),
         }
     }
 
@@ -117,9 +118,16 @@ impl Read {
         self
     }
 
-    /// How long to wait for the answer once the server runs.
+    /// How long to wait for the answer once the server runs, without a sign of progress.
     pub fn timeout(mut self, timeout: Duration) -> Self {
-        self.timeout = Some(timeout);
+        self.options.timeout = Some(timeout);
+        self
+    }
+
+    /// Asks the server for progress and listens to it. There is none if the contents are remembered,
+    /// or if somebody else is reading them already.
+    pub fn on_progress(mut self, listener: impl FnMut(ProgressParams) + Send + 'static) -> Self {
+        self.options.listen(listener);
         self
     }
 
@@ -128,7 +136,7 @@ impl Read {
             Some(name) => self.host.station(name)?,
             None => self.host.find_resource(&self.uri).await?,
         };
-        let (contents, found) = station.read(&self.uri, self.timeout).await?;
+        let (contents, found) = station.read(&self.uri, &self.options).await?;
         Ok(ReadAnswer {
             server: station.name().clone(),
             contents,
@@ -148,24 +156,29 @@ impl IntoFuture for Read {
 }
 
 impl GetPrompt {
-    /// How long to wait for the answer once the server runs.
+    /// How long to wait for the answer once the server runs, without a sign of progress.
     pub fn timeout(mut self, timeout: Duration) -> Self {
-        self.timeout = Some(timeout);
+        self.options.timeout = Some(timeout);
+        self
+    }
+
+    /// Asks the server for progress and listens to it.
+    pub fn on_progress(mut self, listener: impl FnMut(ProgressParams) + Send + 'static) -> Self {
+        self.options.listen(listener);
         self
     }
 
     async fn make(self) -> Result<GetPromptResult, Error> {
         let (station, name) = self.host.find::<Prompt>(&self.name).await?;
+        let number = self.host.shared().events.next_request();
         let about = About {
             method: protocol::GetPrompt::NAME,
             name: Some(&name),
-            number: self.host.shared().events.next_request(),
+            number,
         };
         let get = |client: Client| {
-            let mut request = client.prompt(name.as_str(), self.arguments.clone());
-            if let Some(timeout) = self.timeout {
-                request = request.timeout(timeout);
-            }
+            let request = client.prompt(name.as_str(), self.arguments.clone());
+            let request = self.options.apply(request, &station, number);
             request.into_future()
         };
         let patience = Patience::Persistent;

@@ -12,6 +12,7 @@ use attache_client::protocol::{
 use attache_client::{Client, Error as ClientError, Meaning};
 use tokio::time::Instant;
 
+use super::options::RequestOptions;
 use super::shared::{Lifetime, Shared};
 use super::witness::ServerWitness;
 use crate::cache::{Cached, Epochs, Fetched, Found, Key, Lifetimes, What};
@@ -358,11 +359,11 @@ impl Station {
     pub(crate) async fn read(
         self: &Arc<Self>,
         uri: &str,
-        timeout: Option<Duration>,
+        options: &RequestOptions,
     ) -> Result<(Arc<ReadResourceResult>, Found), Error> {
         let config = self.config();
         let key = self.key(What::Contents(uri.into()));
-        let fetch = || self.fetch_contents(uri, timeout);
+        let fetch = || self.fetch_contents(uri, options);
         let cache = &self.shared.cache;
         let found = cache.get(key, &config.cache, &self.epochs, fetch).await?;
         match &found.value {
@@ -374,20 +375,18 @@ impl Station {
     async fn fetch_contents(
         self: &Arc<Self>,
         uri: &str,
-        timeout: Option<Duration>,
+        options: &RequestOptions,
     ) -> Result<Fetched, Error> {
+        let number = self.shared.events.next_request();
         let about = About {
             method: ReadResource::NAME,
             name: Some(uri),
-            number: self.shared.events.next_request(),
+            number,
         };
         let what = What::Contents(uri.into());
         let read = |client: Client| {
             let epoch = self.epochs.of(&what);
-            let mut request = client.read(uri);
-            if let Some(timeout) = timeout {
-                request = request.timeout(timeout);
-            }
+            let request = options.apply(client.read(uri), self, number);
             async move { Ok((request.await?, epoch)) }
         };
         let (contents, epoch) = self

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use attache_client::protocol::SubscriptionFilter;
+use attache_client::protocol::{Ending, SubscriptionFilter};
 use attache_client::{Change, Client, Watch as ClientWatch};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
+use tokio::time::Instant;
 
 use super::Host;
 use super::station::Station;
@@ -17,9 +18,12 @@ use crate::supervisor::{Connection, Patience};
 /// Changes queued for a reader that does not read. Then the watch waits, and what the connection
 /// drops meanwhile is told as [`Change::Missed`].
 const QUEUE: usize = 64;
-/// The least time between two subscriptions of one watch, so that a server which ends each at once
-/// is not asked in a loop (fault 58's rule for streams).
-const LEAST_INTERVAL: Duration = Duration::from_secs(1);
+/// The pauses between two subscriptions of one watch on one connection double from the first to the
+/// longest. A server that ends each at once sees nine of them in its worst minute (fault 58, P9).
+const FIRST_PAUSE: Duration = Duration::from_secs(1);
+const LONGEST_PAUSE: Duration = Duration::from_secs(10);
+/// A subscription that lasted this long makes the next pause a first one again.
+const LASTING: Duration = Duration::from_secs(60);
 
 /// What a watch tells.
 #[derive(Clone, Debug)]
@@ -137,29 +141,39 @@ async fn follow(
     wanted: SubscriptionFilter,
     changes: &mpsc::Sender<Watched>,
 ) -> Result<(), Error> {
+    let mut pause = FIRST_PAUSE;
     loop {
+        let begun = Instant::now();
         while let Some(change) = subscription.next().await {
             if changes.send(Watched::Changed(change)).await.is_err() {
                 return Ok(());
             }
         }
+        if begun.elapsed() >= LASTING {
+            pause = FIRST_PAUSE;
+        }
         // The connection mostly ends with it. If it does not, the server has ended the
         // subscription alone, and gets a pause before the next.
         let closed = connection.client.closed();
-        if tokio::time::timeout(LEAST_INTERVAL, closed).await.is_ok() {
+        if tokio::time::timeout(pause, closed).await.is_ok() {
+            // How often a server is started is for its supervisor to say.
             let patience = Patience::Persistent;
             connection = station
                 .connection_after(connection.number, patience)
                 .await?;
         }
+        pause = (pause * 2).min(LONGEST_PAUSE);
         subscription = match subscribe(station, &connection.client, &wanted).await {
             Ok(subscription) => subscription,
-            // It died again; the next round waits for its successor.
-            Err(Error::Request {
-                error:
-                    attache_client::Error::NotSent { .. } | attache_client::Error::OutcomeUnknown { .. },
-                ..
-            }) => continue,
+            // It died again, or a gateway has lost it; the next round waits for its successor.
+            Err(Error::Request { error, .. })
+                if matches!(
+                    error.ending(),
+                    Some(Ending::NotSent | Ending::OutcomeUnknown)
+                ) =>
+            {
+                continue;
+            }
             Err(error) => return Err(error),
         };
         if changes.send(Watched::Resubscribed).await.is_err() {

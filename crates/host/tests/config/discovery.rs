@@ -102,6 +102,7 @@ pub(crate) const HOME: &[(&str, &str)] = &[
             "streaming": { "httpUrl": "http://localhost:3000/mcp", "timeout": 5000,
                            "includeTools": ["a", "b"], "excludeTools": ["c"], "trust": true },
             "events": { "url": "http://localhost:3001/sse" },
+            "either": { "url": "http://localhost:3002/mcp" },
             "python": { "command": "python", "args": ["s.py"], "cwd": "./server" } } }"#,
     ),
     (
@@ -277,6 +278,7 @@ fn every_format_is_found_with_the_right_transport() {
         ("codex", "codex-team", "stdio", project),
         ("gemini-cli", "streaming", "http", user),
         ("gemini-cli", "events", "sse", user),
+        ("gemini-cli", "either", "http", user),
         ("gemini-cli", "python", "stdio", user),
         ("gemini-cli", "gemini-team", "stdio", project),
         ("zed", "plain", "stdio", user),

@@ -1,13 +1,16 @@
 //! Servers behind a URL: the same verbs, headers and tokens of the configuration, logins.
 
 use std::net::SocketAddr;
+use std::time::Duration;
 
+use attache_host::client::protocol::SubscriptionFilter;
 use attache_host::config::{AuthConfig, HttpFlavor, Secret, ServerConfig, Source, Transport};
 use attache_host::policy::Asker;
 use attache_host::snapshot::ServerState;
-use attache_host::{Accounts, Error, Host};
+use attache_host::{Accounts, Error, Host, Watched};
 use attache_server::http::{self, HttpSettings};
 use attache_server::{Server, Tool};
+use attache_testkit::http::{Answer, HttpScript, HttpServer, On};
 use serde_json::json;
 use tokio::net::TcpListener;
 
@@ -36,14 +39,24 @@ async fn serve(settings: HttpSettings) -> SocketAddr {
 }
 
 fn remote(address: SocketAddr, auth: AuthConfig) -> ServerConfig {
+    let url = format!("http://{address}/mcp");
+    at(url, HttpFlavor::Detect, auth)
+}
+
+fn at(url: String, flavor: HttpFlavor, auth: AuthConfig) -> ServerConfig {
     let transport = Transport::Http {
-        url: format!("http://{address}/mcp"),
-        flavor: HttpFlavor::Detect,
+        url,
+        flavor,
         headers: Default::default(),
         ca_file: None,
         auth,
     };
     ServerConfig::new(name("far"), transport, Source::program())
+}
+
+/// A host whose only server is a scripted one.
+fn host_of(web: &HttpServer, flavor: HttpFlavor) -> Host {
+    host(at(web.url(), flavor, AuthConfig::default()))
 }
 
 fn host(server: ServerConfig) -> Host {
@@ -97,4 +110,109 @@ fn a_server_that_wants_a_login_is_parked_without_trying_again() {
         assert!(error.to_string().contains("requires a login"), "{error}");
         host.close().await;
     });
+}
+
+#[test]
+fn the_configured_transport_is_the_one_that_is_spoken() {
+    guarded(async || {
+        for (flavor, expected) in [
+            (HttpFlavor::Detect, &["POST", "GET"][..]),
+            (HttpFlavor::Streamable, &["POST"]),
+            (HttpFlavor::Sse, &["GET"]),
+        ] {
+            let web = HttpScript::nothing().start().await.unwrap();
+            let host = host_of(&web, flavor);
+            echo(&host).await.unwrap_err();
+            let mut verbs: Vec<_> = web.requests().into_iter().map(|it| it.verb).collect();
+            // Every attempt is like the first one.
+            verbs.dedup();
+            verbs.truncate(expected.len());
+            assert_eq!(verbs, expected, "{flavor:?}");
+            assert_eq!(
+                web.requests_by("GET").is_empty(),
+                flavor == HttpFlavor::Streamable
+            );
+            host.close().await;
+        }
+    });
+}
+
+/// However often it is wanted, and whatever it is taken for.
+#[test]
+fn promise_9_an_address_that_closes_at_once_sees_few_connections() {
+    guarded(async || {
+        let older = Answer::events().raw("event: endpoint\ndata: /messages\n\n");
+        let short_lived = HttpScript::nothing().on(On::verb("GET"), older);
+        for (script, flavor) in [
+            (
+                HttpScript::nothing().on(On::any(), Answer::close()),
+                HttpFlavor::Detect,
+            ),
+            (
+                HttpScript::nothing().on(On::any(), Answer::reset()),
+                HttpFlavor::Detect,
+            ),
+            (
+                HttpScript::nothing().on(On::any(), Answer::close()),
+                HttpFlavor::Sse,
+            ),
+            (short_lived.clone(), HttpFlavor::Detect),
+            (short_lived, HttpFlavor::Sse),
+        ] {
+            let described = format!("{script:?}");
+            let web = script.start().await.unwrap();
+            let host = host_of(&web, flavor);
+            for _ in 0..20 {
+                echo(&host).await.unwrap_err();
+            }
+            assert_eq!(host.snapshot().servers[0].state, ServerState::Parked);
+            assert!(
+                web.connections() <= 10,
+                "{}: {described} {flavor:?}",
+                web.connections()
+            );
+            host.close().await;
+        }
+    });
+}
+
+/// A subscription that the server itself ends is not lost, so nothing below the host paces it. A
+/// minute passes at once: with nothing to do but to wait, a paused clock goes on by itself.
+#[tokio::test(start_paused = true)]
+async fn promise_9_a_subscription_that_is_ended_at_once_is_renewed_ever_more_slowly() {
+    let acknowledged = json!({
+        "jsonrpc": "2.0", "method": "notifications/subscriptions/acknowledged", "params": {
+            "notifications": {"toolsListChanged": true},
+            "_meta": {"io.modelcontextprotocol/subscriptionId": "$id"},
+        },
+    });
+    let end = json!({"jsonrpc": "2.0", "id": "$id", "result": {"resultType": "complete"}});
+    let ended = Answer::events().message(&acknowledged).message(&end);
+    let listen = || On::rpc("subscriptions/listen");
+    for (others, then) in [
+        (ended.clone(), "ended"),
+        (Answer::close(), "closed"),
+        (Answer::status(503), "failed"),
+    ] {
+        let script = HttpScript::modern()
+            .on(listen(), others)
+            .on(listen().nth(1), ended.clone());
+        let web = script.start().await.unwrap();
+        let host = host_of(&web, HttpFlavor::Detect);
+        let wanted = SubscriptionFilter {
+            tools_list_changed: true,
+            ..SubscriptionFilter::default()
+        };
+        let mut watch = host.watch_all("far", wanted).await.unwrap();
+        let told = async {
+            while let Some(told) = watch.next().await {
+                assert!(matches!(told, Watched::Resubscribed), "{then}: {told:?}");
+            }
+            panic!("{then}: the watch ended");
+        };
+        let _ = tokio::time::timeout(Duration::from_secs(60), told).await;
+        let count = web.count_of("subscriptions/listen");
+        assert!((6..=10).contains(&count), "{then}: {count}");
+        host.close().await;
+    }
 }

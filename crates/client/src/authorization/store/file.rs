@@ -15,6 +15,11 @@ use crate::authorization::error::AuthorizationError;
 use crate::authorization::jwt;
 use crate::authorization::secret::Secret;
 
+/// What the names of drafts begin with.
+const DRAFT: &str = ".draft-";
+/// A draft this old is nobody's any more: writing one takes milliseconds.
+const ABANDONED: Duration = Duration::from_secs(60 * 60);
+
 /// Keeps credentials in a folder.
 #[derive(Clone, Debug)]
 pub struct FileStore {
@@ -60,23 +65,28 @@ impl CredentialStore for FileStore {
                 )));
             }
             let random = jwt::random_text()?;
-            let draft = folder.join(format!(".draft-{random}"));
+            let draft = folder.join(format!("{DRAFT}{random}"));
             let written = write(&folder, &draft, &path, &text);
             if written.is_err() {
                 // A draft that cannot be removed either is reported with the first failure.
                 let _ = fs::remove_file(&draft);
             }
+            sweep(&folder);
             written.map_err(|error| failed(format!("{}: {error}", path.display())))
         }))
     }
 
     fn delete<'a>(&'a self, entry: &'a Entry) -> BoxFuture<'a, Result<(), AuthorizationError>> {
         let path = self.path(entry);
-        Box::pin(blocking(move || match fs::remove_file(&path) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                Err(failed(format!("{}: {error}", path.display())))
+        let folder = self.folder.clone();
+        Box::pin(blocking(move || {
+            sweep(&folder);
+            match fs::remove_file(&path) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                    Err(failed(format!("{}: {error}", path.display())))
+                }
+                _ => Ok(()),
             }
-            _ => Ok(()),
         }))
     }
 
@@ -123,6 +133,22 @@ fn write(folder: &Path, draft: &Path, path: &Path, text: &Secret) -> io::Result<
     file.sync_all()?;
     drop(file);
     fs::rename(draft, path)
+}
+
+/// Removes drafts of processes that were killed: they may hold tokens that were given up since. One
+/// that cannot be removed is as private as it was.
+fn sweep(folder: &Path) {
+    let Ok(files) = fs::read_dir(folder) else {
+        return;
+    };
+    for file in files.flatten() {
+        let is_draft = file.file_name().to_string_lossy().starts_with(DRAFT);
+        let written = file.metadata().and_then(|metadata| metadata.modified());
+        let age = written.ok().and_then(|written| written.elapsed().ok());
+        if is_draft && age.is_some_and(|age| age > ABANDONED) {
+            let _ = fs::remove_file(file.path());
+        }
+    }
 }
 
 #[cfg(unix)]

@@ -11,6 +11,7 @@ mod keyring;
 mod lock;
 mod memory;
 mod sealed;
+mod sealed_or_plain;
 
 use std::fmt;
 use std::time::Duration;
@@ -28,6 +29,7 @@ pub use file::FileStore;
 pub use keyring::SystemKeyring;
 pub use memory::MemoryStore;
 pub use sealed::{KEY_LENGTH, KeyVault, SealedStore};
+pub use sealed_or_plain::SealedOrPlain;
 
 /// The longest text of one entry: the longest tokens, a key, and room for names.
 pub const MAX_ENTRY_LENGTH: usize = 64 * 1024;

@@ -183,17 +183,24 @@ impl CredentialStore for SealedStore {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use url::Url;
 
     use super::*;
 
     /// A vault that can be emptied, spoilt and locked.
     #[derive(Default)]
-    struct TestVault {
+    pub(crate) struct TestVault {
         key: Mutex<Option<Vec<u8>>>,
         problem: Mutex<Option<String>>,
         saves: Mutex<u32>,
+    }
+
+    impl TestVault {
+        /// From now on it cannot be used.
+        pub(crate) fn fails_with(&self, problem: &str) {
+            *self.problem.lock().unwrap() = Some(problem.to_owned());
+        }
     }
 
     impl KeyVault for TestVault {
@@ -254,7 +261,7 @@ mod tests {
         *vault.key.lock().unwrap() = Some(vec![7; 5]);
         let error = store().load(&entry("x")).await.unwrap_err().to_string();
         assert!(error.contains("damaged"), "{error}");
-        *vault.problem.lock().unwrap() = Some("it is locked".to_owned());
+        vault.fails_with("it is locked");
         let error = store()
             .save(&entry("x"), Secret::new("t"))
             .await

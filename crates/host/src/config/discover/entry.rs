@@ -97,9 +97,14 @@ impl<'a> Keys<'a> {
                 HttpFlavor::Streamable
             }
             Some("sse") => HttpFlavor::Sse,
-            // Gemini CLI tells the two apart by the key.
+            // Gemini CLI tells the two apart by the key. Its `url` meant HTTP+SSE at first and means
+            // either since it has a `type`, so it counts as the older only if it looks like it.
             _ if http_url.is_some() => HttpFlavor::Streamable,
-            _ if self.entry.dialect == Dialect::Gemini => HttpFlavor::Sse,
+            _ if self.entry.dialect == Dialect::Gemini
+                && url.as_ref().is_some_and(|url| url.ends_with("/sse")) =>
+            {
+                HttpFlavor::Sse
+            }
             _ => HttpFlavor::Detect,
         };
         match (kind.as_deref(), command, http_url.or(url)) {

@@ -1,0 +1,167 @@
+//! What `ls` and `tools` print about several servers at once: a healthy one, one that is parked, and
+//! one that is remembered because it does not answer in time. Every visible change shows here.
+
+use std::process::Command;
+
+use serde_json::{Value, json};
+
+use crate::configured::{after, home};
+use crate::harness::{Folder, Outcome, finish};
+
+/// Three servers. The slow one has answered before, and never will again.
+struct Three {
+    home: Folder,
+    _flag: Folder,
+}
+
+impl Three {
+    fn new(name: &str) -> Self {
+        let folder = Folder::new(&format!("{name}-flag"));
+        let flag = folder.path().join("slow");
+        let slow = after("slow", &format!("test -e {} && sleep 1000", flag.display()));
+        let absent = "[servers.absent]\ncommand = 'no-such-program'\n";
+        let config = absent.to_owned() + &slow + &after("well", ":");
+        let home = home(name, &config);
+        let three = Self {
+            home,
+            _flag: folder,
+        };
+        three.run(&["tools"]).expect(4);
+        std::fs::write(&flag, "").unwrap();
+        three
+    }
+
+    fn attache(&self) -> Command {
+        let mut command = self.home.attache();
+        // An error counts the folders of the path.
+        command.env("PATH", "/usr/bin:/bin");
+        command
+    }
+
+    fn run(&self, words: &[&str]) -> Outcome {
+        finish(self.attache().args(words))
+    }
+}
+
+/// How long ago something was remembered differs from run to run.
+fn steady(text: &str) -> String {
+    let Some((before, rest)) = text.split_once("remembered from ") else {
+        return text.to_owned();
+    };
+    let (_, after) = rest.split_once(':').unwrap();
+    format!("{before}remembered from [A WHILE]:{after}")
+}
+
+#[test]
+fn for_people() {
+    let three = Three::new("several-people");
+    let outcome = three.run(&["ls", "--partial"]).expect(0);
+    insta::assert_snapshot!(outcome.stdout, @r"
+    absent  parked
+      last error: cannot start `no-such-program`: not found in PATH (looked in 2 directories); install it or give its full path
+    slow  starting
+    well  attache-demo 0.1.0  modern 2026-07-28
+      3 tools, 2 resources, 1 prompt
+    ");
+    insta::assert_snapshot!(outcome.stderr, @"");
+
+    let outcome = three.run(&["tools", "--partial"]).expect(0);
+    insta::assert_snapshot!(outcome.stdout, @r"
+    slow/echo   Says the message back.
+                message=<string>
+    slow/add    Adds two numbers.
+                a=<number> b=<number>
+    slow/count  Counts slowly, with progress; it can be cancelled.
+                to=<integer> [delay_ms=<integer>]
+    well/echo   Says the message back.
+                message=<string>
+    well/add    Adds two numbers.
+                a=<number> b=<number>
+    well/count  Counts slowly, with progress; it can be cancelled.
+                to=<integer> [delay_ms=<integer>]
+    ");
+    insta::assert_snapshot!(steady(&outcome.stderr), @r"
+    note: absent: cannot start `no-such-program`: not found in PATH (looked in 2 directories); install it or give its full path
+    note: slow: remembered from [A WHILE]: no answer within 1s
+    ");
+}
+
+#[test]
+fn for_scripts() {
+    let three = Three::new("several-scripts");
+    let missing = "cannot start `no-such-program`: not found in PATH (looked in 2 directories); \
+                   install it or give its full path";
+    let outcome = three.run(&["ls", "--json", "--partial"]).expect(0);
+    assert_eq!(outcome.stderr, "");
+    assert_eq!(
+        outcome.document(),
+        json!({"servers": [
+            {
+                "name": "absent", "state": "parked", "era": null, "revision": null,
+                "serverInfo": null, "counts": null,
+                "lastError": {
+                    "kind": "spawn", "message": missing, "server": "absent",
+                    "code": null, "data": null, "hint": null,
+                },
+            },
+            {
+                "name": "slow", "state": "starting", "era": null, "revision": null,
+                "serverInfo": null, "counts": null, "lastError": null,
+            },
+            {
+                "name": "well", "state": "ready", "era": "modern", "revision": "2026-07-28",
+                "serverInfo": {"name": "attache-demo", "version": env!("CARGO_PKG_VERSION")},
+                "counts": {"tools": 3, "resources": 2, "resourceTemplates": 0, "prompts": 1},
+                "lastError": null,
+            },
+        ]})
+    );
+
+    let outcome = three.run(&["tools", "--json", "--partial"]).expect(0);
+    assert_eq!(outcome.stderr, "");
+    let mut document = outcome.document();
+    let remembered = document["servers"][1]["saved_ms"].take();
+    assert!(
+        remembered.as_u64().is_some_and(|moment| moment > 0),
+        "{remembered}"
+    );
+    assert_eq!(
+        document["servers"],
+        json!([
+            {"name": "absent", "outcome": "parked", "cause": missing, "stderr": []},
+            {
+                "name": "slow", "outcome": "remembered", "saved_ms": null,
+                "because": "no answer within 1s",
+            },
+            {"name": "well", "outcome": "ok"},
+        ])
+    );
+    // A remembered tool is told as fully as one that was just listed.
+    let tools = document["tools"].as_array_mut().unwrap();
+    let of = |tools: &mut [Value]| -> Vec<Value> {
+        let servers = tools.iter_mut().map(|tool| tool["server"].take());
+        servers.collect()
+    };
+    assert_eq!(of(&mut tools[..3]), ["slow"; 3]);
+    assert_eq!(of(&mut tools[3..]), ["well"; 3]);
+    assert_eq!(tools[..3], tools[3..]);
+    assert_eq!(
+        tools[1],
+        json!({
+            "name": "add", "description": "Adds two numbers.", "server": null,
+            "inputSchema": {
+                "type": "object", "additionalProperties": false, "required": ["a", "b"],
+                "properties": {"a": {"type": "number"}, "b": {"type": "number"}},
+            },
+        })
+    );
+
+    // Whoever does not accept less is told who is missing, beside the same document.
+    let outcome = three.run(&["tools", "--json"]).expect(4);
+    assert_eq!(outcome.document()["servers"][1]["outcome"], "remembered");
+    let error = outcome.error();
+    assert_eq!(
+        error["message"],
+        "1 of 3 servers answered; not absent, slow"
+    );
+}

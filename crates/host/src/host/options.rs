@@ -1,0 +1,59 @@
+//! What a request to a server may be told besides what it asks for: its time, and who hears of its
+//! progress. Knows nothing of what the request is.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use attache_client::Request;
+use attache_client::protocol::{Method, ProgressParams};
+
+use super::station::Station;
+use crate::events::EventKind;
+
+type ProgressListener = Arc<Mutex<dyn FnMut(ProgressParams) + Send>>;
+
+/// The options of one request. They hold for each attempt of it.
+#[derive(Clone, Default)]
+pub(crate) struct RequestOptions {
+    /// How long to wait without a sign of progress.
+    pub(crate) timeout: Option<Duration>,
+    /// How long to wait altogether, however much progress there is.
+    pub(crate) maximum: Option<Duration>,
+    on_progress: Option<ProgressListener>,
+}
+
+impl RequestOptions {
+    /// Has the server asked for progress.
+    pub(crate) fn listen(&mut self, listener: impl FnMut(ProgressParams) + Send + 'static) {
+        self.on_progress = Some(Arc::new(Mutex::new(listener)));
+    }
+
+    /// Puts them on a request. Progress is also told in events, under the request's number.
+    pub(crate) fn apply<M: Method>(
+        &self,
+        mut request: Request<M>,
+        station: &Station,
+        number: u64,
+    ) -> Request<M> {
+        if let Some(timeout) = self.timeout {
+            request = request.timeout(timeout);
+        }
+        if let Some(maximum) = self.maximum {
+            request = request.maximum(maximum);
+        }
+        if let Some(listener) = self.on_progress.clone() {
+            let (shared, server) = (station.shared.clone(), station.name().clone());
+            request = request.on_progress(move |note| {
+                shared.emit(&server, || EventKind::Progress {
+                    request: number,
+                    progress: note.progress,
+                    total: note.total,
+                    message: note.message.clone(),
+                });
+                let mut listener = listener.lock().unwrap_or_else(PoisonError::into_inner);
+                listener(note);
+            });
+        }
+        request
+    }
+}
