@@ -132,6 +132,11 @@ impl Kernel {
         self.revisions.iter().map(Revision::to_string).collect()
     }
 
+    /// Whether some revision of that era is spoken.
+    pub(crate) fn speaks(&self, era: Era) -> bool {
+        self.revisions.iter().any(|it| it.era() == era)
+    }
+
     /// What there is to ask for at present.
     pub(crate) fn areas(&self) -> Areas {
         let catalog = self.catalog();
