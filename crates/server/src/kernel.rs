@@ -15,6 +15,7 @@ use crate::failure::BuildError;
 use crate::seal::Seal;
 use crate::settings::{BeforeInitialized, Identify, Limits};
 use crate::tasks::Tasks;
+use crate::ticking::Ticking;
 
 /// A server at work.
 pub(crate) struct Kernel {
@@ -28,6 +29,7 @@ pub(crate) struct Kernel {
     pub(crate) seal: Seal,
     pub(crate) hub: Hub,
     pub(crate) tasks: Tasks,
+    pub(crate) ticking: Ticking,
     /// The `_meta` of modern results.
     pub(crate) result_meta: Option<Json>,
     catalog: RwLock<Offered>,
@@ -70,6 +72,7 @@ impl Kernel {
             seal,
             hub: Hub::default(),
             tasks: Tasks::default(),
+            ticking: Ticking::default(),
             result_meta,
             catalog: RwLock::new(Offered { registry, catalog }),
         })

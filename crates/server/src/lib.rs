@@ -33,6 +33,7 @@ mod settings;
 mod stdio;
 mod streams;
 mod tasks;
+mod ticking;
 mod tool;
 mod uri_template;
 
