@@ -12,6 +12,7 @@ use crate::caching::Caching;
 use crate::catalog::{Catalog, Registry};
 use crate::changes::Hub;
 use crate::failure::BuildError;
+use crate::redeemed::Redeemed;
 use crate::seal::Seal;
 use crate::settings::{BeforeInitialized, Identify, Limits};
 use crate::tasks::Tasks;
@@ -30,6 +31,7 @@ pub(crate) struct Kernel {
     pub(crate) hub: Hub,
     pub(crate) tasks: Tasks,
     pub(crate) ticking: Ticking,
+    pub(crate) redeemed: Redeemed,
     /// The `_meta` of modern results.
     pub(crate) result_meta: Option<Json>,
     catalog: RwLock<Offered>,
@@ -73,6 +75,7 @@ impl Kernel {
             hub: Hub::default(),
             tasks: Tasks::default(),
             ticking: Ticking::default(),
+            redeemed: Redeemed::default(),
             result_meta,
             catalog: RwLock::new(Offered { registry, catalog }),
         })

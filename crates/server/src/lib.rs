@@ -22,6 +22,7 @@ mod incoming;
 mod kernel;
 mod lines;
 mod prompt;
+mod redeemed;
 mod resource;
 mod rounds;
 mod schema;
