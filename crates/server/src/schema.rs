@@ -214,6 +214,18 @@ mod tests {
     }
 
     #[test]
+    fn so_many_complaints_are_told() {
+        let list = json!({"type": "object", "additionalProperties": {"type": "integer"}});
+        let compiled = Compiled::of_arguments(&schema(list)).unwrap();
+        let wrong: Value = (0..MOST_COMPLAINTS + 1)
+            .map(|it| (it.to_string(), json!("x")))
+            .collect::<Map<_, _>>()
+            .into();
+        let complaints = compiled.check(&wrong).unwrap_err();
+        assert_eq!(complaints.split("; ").count(), MOST_COMPLAINTS);
+    }
+
+    #[test]
     fn x_shm_15_to_17_annotations_are_read_or_refused() {
         let found = mirrored_arguments(&schema(json!({
             "type": "object",
