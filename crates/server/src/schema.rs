@@ -78,8 +78,15 @@ pub struct MirroredArgument {
 
 const ANNOTATION: &str = "x-mcp-header";
 
-/// The mirrored arguments of a schema, or why one of its annotations is invalid (X-SHM-15 to 17).
-pub(crate) fn mirrored_arguments(schema: &Json) -> Result<Vec<MirroredArgument>, String> {
+impl MirroredArgument {
+    /// The mirrored arguments of a tool's schema, or why one of its annotations is invalid
+    /// (X-SHM-15 to 17). A service that stands before other servers has their schemas only.
+    pub fn of_schema(schema: &Json) -> Result<Vec<Self>, String> {
+        mirrored_arguments(schema)
+    }
+}
+
+fn mirrored_arguments(schema: &Json) -> Result<Vec<MirroredArgument>, String> {
     let schema = schema.to_value().map_err(|error| error.to_string())?;
     let mut found = Vec::new();
     let mut reachable = 0;
