@@ -14,15 +14,15 @@ use attache::host::config::{
 };
 use attache::host::policy::{Answers, Pins};
 use attache::host::{Accounts, Error, Host, HostBuilder, Lifetime, nearest};
+use attache_servers::demo;
 
-use crate::builtin_server;
 use crate::configuration::{Configuration, problem_failure};
 use crate::failure::Failure;
 use crate::overrides::Overrides;
 use crate::target::{Target, program_name};
 
 /// Servers inside this executable: their names, and the words that start them.
-const BUILT_IN: &[(&str, &[&str])] = &[(builtin_server::NAME, &[builtin_server::SUBCOMMAND])];
+const BUILT_IN: &[(&str, &[&str])] = &[(demo::NAME, &["serve", "demo"])];
 /// Servers inside this executable that are there for whoever names them, unless a configured one
 /// has the name.
 const READY_MADE: &[(&str, &[&str])] = &[("lisp", &["serve", "lisp"])];
