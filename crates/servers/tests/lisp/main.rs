@@ -8,6 +8,7 @@
 )]
 
 mod attacks;
+mod callers;
 mod evaluation;
 mod harness;
 mod limits;
@@ -41,6 +42,7 @@ fn main() -> ExitCode {
         sessions::a_session_takes_one_program_at_a_time,
         sessions::a_cancelled_evaluation_keeps_its_session,
         sessions::one_hundred_definitions_at_a_time,
+        callers::over_http_a_session_belongs_to_who_asks_and_outlives_connections,
     ]
     .to_vec();
     #[cfg(target_os = "linux")]
