@@ -228,8 +228,9 @@ Example:
     /// Print the manual page
     #[command(after_help = "Example:\n  attache man | man -l -")]
     Man,
-    #[command(name = crate::builtin_server::SUBCOMMAND, hide = true)]
-    BuiltinServer,
+    /// `serve demo` in one word, for scripts that put servers together.
+    #[command(name = "__builtin-server", hide = true)]
+    ServeDemo,
     /// What the shell scripts ask: the words typed so far, the last one unfinished.
     #[command(name = COMPLETE, hide = true)]
     Complete {
@@ -368,9 +369,21 @@ pub(crate) struct RawServe {
     pub(crate) http: Option<SocketAddr>,
 }
 
+impl RawServe {
+    /// The demo server at stdin and stdout.
+    pub(crate) fn demo() -> Self {
+        Self {
+            served: RawServed::Demo,
+            http: None,
+        }
+    }
+}
+
 /// The ready-made servers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum RawServed {
+    /// A few tools, resources and a prompt to try things out
+    Demo,
     /// Evaluates Scheme programs with every resource bounded
     Lisp,
 }

@@ -88,8 +88,6 @@ pub(crate) enum Action {
     /// Complete the last of these words, for a shell.
     Complete(Vec<String>),
     Man,
-    /// Be the built-in server.
-    ServeBuiltIn,
 }
 
 /// Whether a log is read on as it grows.
@@ -284,7 +282,7 @@ fn understand_command(
         RawCommand::Completions { shell } => (Action::Completions(shell), None),
         RawCommand::Complete { words } => (Action::Complete(words), None),
         RawCommand::Man => (Action::Man, None),
-        RawCommand::BuiltinServer => (Action::ServeBuiltIn, None),
+        RawCommand::ServeDemo => (Action::Serve(RawServe::demo()), None),
     })
 }
 

@@ -9,7 +9,6 @@ mod args;
 mod arguments;
 mod ask;
 mod base64;
-mod builtin_server;
 mod commands;
 mod configuration;
 mod failure;
@@ -25,7 +24,7 @@ mod target;
 use std::process::ExitCode;
 
 use crate::failure::Failure;
-use crate::invocation::{Action, Invocation};
+use crate::invocation::Invocation;
 use crate::output::Output;
 
 fn main() -> ExitCode {
@@ -37,9 +36,6 @@ fn main() -> ExitCode {
         Ok(invocation) => invocation,
         Err(refusal) => return output::refusal(&refusal).into(),
     };
-    if let Action::ServeBuiltIn = invocation.action {
-        return builtin_server::run();
-    }
     let output = Output::new(invocation.format, invocation.verbosity);
     // One thread is enough to wait on one server, and the fastest to start.
     let runtime = tokio::runtime::Builder::new_current_thread()

@@ -1,7 +1,7 @@
 //! The servers that one command sees.
 //!
-//! Owns what a target stands for: a configured server, one typed on the spot, or those that are
-//! built in and there when nothing is configured. Starts nothing.
+//! Owns what a target stands for: a configured server, one typed on the spot, or one of those inside
+//! this executable. Starts nothing.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -14,18 +14,47 @@ use attache::host::config::{
 };
 use attache::host::policy::{Answers, Pins};
 use attache::host::{Accounts, Error, Host, HostBuilder, Lifetime, nearest};
+use attache_servers::demo;
 
-use crate::builtin_server;
 use crate::configuration::{Configuration, problem_failure};
 use crate::failure::Failure;
 use crate::overrides::Overrides;
 use crate::target::{Target, program_name};
 
-/// Servers inside this executable: their names, and the words that start them.
-const BUILT_IN: &[(&str, &[&str])] = &[(builtin_server::NAME, &[builtin_server::SUBCOMMAND])];
-/// Servers inside this executable that are there for whoever names them, unless a configured one
-/// has the name.
-const READY_MADE: &[(&str, &[&str])] = &[("lisp", &["serve", "lisp"])];
+/// A server inside this executable. Whoever names it has it, unless a configured one has the name.
+#[derive(Debug)]
+pub(crate) struct BuiltIn {
+    pub(crate) name: &'static str,
+    /// A command that shows what it is good for.
+    pub(crate) example: &'static str,
+    /// The words that start it.
+    words: [&'static str; 2],
+    part: Part,
+}
+
+/// What a server inside this executable does when it is not named.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Part {
+    /// While nothing is configured, it is what commands over all servers are about.
+    StandsIn,
+    /// It is shown while nothing is configured, and not started.
+    Waits,
+}
+
+const BUILT_IN: &[BuiltIn] = &[
+    BuiltIn {
+        name: demo::NAME,
+        example: "attache call echo message=hi",
+        words: ["serve", "demo"],
+        part: Part::StandsIn,
+    },
+    BuiltIn {
+        name: "lisp",
+        example: "attache call lisp/evaluate-lisp code='(expt 2 200)'",
+        words: ["serve", "lisp"],
+        part: Part::Waits,
+    },
+];
 
 /// The servers that one command sees.
 #[derive(Debug, Default)]
@@ -35,6 +64,8 @@ pub(crate) struct Roster {
     typed: Option<ServerConfig>,
     /// Servers that are written down wrongly, and how.
     misconfigured: Vec<(String, Problem)>,
+    /// Servers inside this executable that nobody has named.
+    waiting: Vec<&'static BuiltIn>,
     places: Places,
 }
 
@@ -80,8 +111,10 @@ impl Roster {
     fn configured(configuration: &Configuration) -> Result<Self, Failure> {
         let state = configuration.state_folder();
         let Some(config) = configuration.runnable()? else {
+            let waits = |it: &&BuiltIn| it.part == Part::Waits;
             return Ok(Self {
-                config: built_in()?,
+                config: stand_ins()?,
+                waiting: BUILT_IN.iter().filter(waits).collect(),
                 places: Places {
                     state,
                     ..Places::default()
@@ -102,6 +135,7 @@ impl Roster {
             config,
             typed: None,
             misconfigured: misconfigured.into_iter().collect(),
+            waiting: Vec::new(),
             places: Places {
                 state,
                 answers: configuration.answers_file(),
@@ -131,13 +165,15 @@ impl Roster {
             return Err(problem_failure(problem));
         }
         if !self.has(name)
-            && let Some(made) = server_inside(READY_MADE, name)?
+            && let Some(built_in) = built_in(name)
         {
-            self.config.servers.insert(made.name.clone(), made);
+            let server = built_in.server()?;
+            self.config.servers.insert(server.name.clone(), server);
         }
         if !self.has(name) {
             let names: Vec<ServerName> = self.names();
             let known = names.iter().map(ServerName::as_str);
+            let known = known.chain(built_in_names().map(|name: &str| name));
             let error = Error::UnknownServer {
                 name: name.to_owned(),
                 nearest: nearest(name, known).map(str::to_owned),
@@ -148,6 +184,7 @@ impl Roster {
             .servers
             .retain(|server, _| server.as_str() == name);
         self.misconfigured.clear();
+        self.waiting.clear();
         Ok(self)
     }
 
@@ -182,8 +219,7 @@ impl Roster {
     }
 
     fn knows(&self, name: &str) -> bool {
-        let is_ready_made = READY_MADE.iter().any(|(made, _)| *made == name);
-        is_ready_made
+        built_in(name).is_some()
             || self.has(name)
             || self.misconfigured.iter().any(|(server, _)| server == name)
     }
@@ -209,6 +245,11 @@ impl Roster {
     /// Servers that are written down wrongly, and how.
     pub(crate) fn misconfigured(&self) -> &[(String, Problem)] {
         &self.misconfigured
+    }
+
+    /// Servers inside this executable that could be named, and take no part unless they are.
+    pub(crate) fn waiting(&self) -> &[&'static BuiltIn] {
+        &self.waiting
     }
 
     /// The approved definitions of tools.
@@ -255,30 +296,45 @@ impl Roster {
     }
 }
 
-/// The servers inside this executable that are there when nothing is configured.
-pub(crate) fn built_in() -> Result<Config, Failure> {
+/// The servers that commands are about while nothing is configured.
+pub(crate) fn stand_ins() -> Result<Config, Failure> {
     let mut config = Config::default();
-    for (name, _) in BUILT_IN {
-        if let Some(server) = server_inside(BUILT_IN, name)? {
-            config.servers.insert(server.name.clone(), server);
-        }
+    for built_in in BUILT_IN.iter().filter(|it| it.part == Part::StandsIn) {
+        let server = built_in.server()?;
+        config.servers.insert(server.name.clone(), server);
     }
     Ok(config)
 }
 
-/// One of the servers inside this executable, by its name.
-fn server_inside(table: &[(&str, &[&str])], name: &str) -> Result<Option<ServerConfig>, Failure> {
-    let Some((name, words)) = table.iter().find(|(known, _)| *known == name) else {
-        return Ok(None);
-    };
-    let executable = std::env::current_exe().map_err(|error| {
-        Failure::unexpected(format!("cannot find this program's own file: {error}"))
-    })?;
-    let command = executable.to_string_lossy().into_owned();
-    let words = words.iter().map(|word| (*word).to_owned()).collect();
-    let transport = stdio(command, words);
-    let server = ServerConfig::new(ServerName::from_any(name), transport, Source::program());
-    Ok(Some(server))
+/// The server inside this executable of that name.
+pub(crate) fn built_in(name: &str) -> Option<&'static BuiltIn> {
+    BUILT_IN.iter().find(|it| it.name == name)
+}
+
+/// The names of all servers inside this executable.
+pub(crate) fn built_in_names() -> impl Iterator<Item = &'static str> {
+    BUILT_IN.iter().map(|it| it.name)
+}
+
+impl BuiltIn {
+    /// How it is started.
+    pub(crate) fn server(&self) -> Result<ServerConfig, Failure> {
+        let executable = std::env::current_exe().map_err(|error| {
+            Failure::unexpected(format!("cannot find this program's own file: {error}"))
+        })?;
+        let command = executable.to_string_lossy().into_owned();
+        let transport = stdio(command, self.words.map(str::to_owned).to_vec());
+        let name = ServerName::from_any(self.name);
+        Ok(ServerConfig::new(name, transport, Source::program()))
+    }
+
+    /// The one that a server of a roster is, unless that is a configured one or was typed.
+    pub(crate) fn of(server: &ServerConfig) -> Option<&'static Self> {
+        match server.source.origin {
+            Origin::Program => built_in(server.name.as_str()),
+            _ => None,
+        }
+    }
 }
 
 fn stdio(command: String, args: Vec<String>) -> Transport {
@@ -305,12 +361,4 @@ fn host_of(url: &str) -> &str {
     let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
     let authority = rest.split(['/', '?', '#']).next().unwrap_or(rest);
     authority.rsplit('@').next().unwrap_or(authority)
-}
-
-/// Whether a server is one of those inside this executable, rather than configured.
-pub(crate) fn is_built_in(server: &ServerConfig) -> bool {
-    server.source.origin == Origin::Program
-        && BUILT_IN
-            .iter()
-            .any(|(name, _)| *name == server.name.as_str())
 }

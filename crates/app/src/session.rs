@@ -18,7 +18,7 @@ use crate::configuration::problem_failure;
 use crate::failure::{self, Failure};
 use crate::interrupt::Interrupts;
 use crate::output::{Output, Style, Text, Verbosity};
-use crate::roster::Roster;
+use crate::roster::{BuiltIn, Roster};
 
 /// How long a command waits for its servers to leave by themselves before it leaves the rest to the
 /// guardian. Servers without an interpreter are gone by then, so the next command finds their files
@@ -34,6 +34,8 @@ pub(crate) struct Session {
     pub(crate) host: Host,
     /// Servers that are written down wrongly, by name, and what to say about each.
     pub(crate) misconfigured: Vec<(String, Failure)>,
+    /// Servers inside this executable that nobody has named.
+    pub(crate) waiting: Vec<&'static BuiltIn>,
     output: Output,
     interrupts: Interrupts,
     shutdown: ShutdownForm,
@@ -53,6 +55,7 @@ impl Session {
             .iter()
             .map(|(name, problem)| (name.clone(), problem_failure(problem)))
             .collect();
+        let waiting = roster.waiting().to_vec();
         let forms = roster.servers().map(|server| server.quirks.shutdown);
         let shutdown = forms
             .into_iter()
@@ -68,6 +71,7 @@ impl Session {
         Ok(Self {
             host,
             misconfigured,
+            waiting,
             output: output.clone(),
             interrupts,
             shutdown,

@@ -105,7 +105,6 @@
 //! no name for, and [`Request::raw`] gives a result as it was sent. One malformed tool in a list
 //! costs that tool only; it is kept under
 //! [`Entries::rejected`](protocol::Entries::rejected).
-
 //!
 //! # Many servers as one
 //!
@@ -140,8 +139,24 @@
 //! # Ok(())
 //! # }
 //! ```
+//!
+//! # Writing a server
+//!
+//! With the feature `server` the kit for servers is at hand as `attache::server`.
+#![cfg_attr(
+    feature = "server",
+    doc = "[`server`] begins with a server in one page; it names its own kind of server \
+           [`server::Server`]."
+)]
 
 pub use attache_client::*;
 pub use attache_host as host;
 pub use attache_host::Host;
+#[cfg(feature = "server")]
+pub use attache_server as server;
 pub use serde_json::json;
+
+/// The programs of the front page, compiled as a reader would.
+#[cfg(all(doctest, feature = "server"))]
+#[doc = include_str!("../../../README.md")]
+struct FrontPage;

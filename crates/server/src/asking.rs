@@ -96,6 +96,19 @@ impl Context {
         rounds.keep(key, Json::from_serialize(&value)?);
         Ok(value)
     }
+
+    /// Makes sure that what follows happens once, also if the last round of this request is sent
+    /// again while its `requestState` is good: from here on every state of the request is refused
+    /// (S-MRTR-09). Belongs behind the last question, before the effect.
+    ///
+    /// A request that is made anew is another one, with questions of its own. Where nothing was
+    /// asked through a state, as in a legacy session, there is nothing to use up.
+    pub fn redeem(&self) -> Result<(), Failure> {
+        match &self.call.asking {
+            Asking::Rounds(rounds) => rounds.redeem(&self.call.kernel).map_err(Failure::error),
+            Asking::Requests(_) | Asking::Task(_) | Asking::Never => Ok(()),
+        }
+    }
 }
 
 impl Question<'_> {

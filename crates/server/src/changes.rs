@@ -113,6 +113,12 @@ pub(crate) struct Listen {
 }
 
 impl Listen {
+    /// The resources it watches.
+    pub(crate) fn watched(&self) -> impl Iterator<Item = &str> {
+        let watched = self.granted.resource_subscriptions.iter().flatten();
+        watched.map(String::as_str)
+    }
+
     /// The `_meta` of everything about this subscription.
     fn fields(&self) -> frame::MetaFields {
         let mut fields = frame::MetaFields::default();
@@ -169,6 +175,21 @@ impl Hub {
         });
         listeners.listens.push(Arc::clone(&listen));
         Ok(listen)
+    }
+
+    /// Whether some session or subscription watches that resource.
+    pub(crate) fn is_watched(&self, uri: &str) -> bool {
+        let listeners = self.lock();
+        let watches = |session: Arc<Session>| !session.is_closed() && session.watches(uri);
+        listeners
+            .listens
+            .iter()
+            .any(|it| it.watched().any(|it| it == uri))
+            || listeners
+                .sessions
+                .iter()
+                .filter_map(Weak::upgrade)
+                .any(watches)
     }
 
     pub(crate) fn end(&self, listen: &Arc<Listen>) {

@@ -74,3 +74,19 @@ pub(crate) fn answer(mut values: Vec<String>) -> CompleteResult {
         extra: Default::default(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn s_cmp_02_an_answer_holds_a_hundred_values_and_says_how_many_there_are() {
+        for (count, sent, has_more) in [(100, 100, false), (101, 100, true)] {
+            let values = (0..count).map(|it| it.to_string()).collect();
+            let completion = answer(values).completion;
+            assert_eq!(completion.values.len(), sent);
+            assert_eq!(completion.has_more, Some(has_more));
+            assert_eq!(completion.total, Some(count));
+        }
+    }
+}

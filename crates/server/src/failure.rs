@@ -85,7 +85,7 @@ impl Failure {
 pub(crate) fn not_found(uri: &str) -> ErrorObject {
     ErrorObject {
         code: codes::RESOURCE_NOT_FOUND,
-        message: "there is no such resource".to_owned(),
+        message: format!("there is no resource {uri}"),
         data: Some(Json::from(serde_json::json!({ "uri": uri }))),
     }
 }

@@ -12,9 +12,11 @@ use crate::caching::Caching;
 use crate::catalog::{Catalog, Registry};
 use crate::changes::Hub;
 use crate::failure::BuildError;
+use crate::redeemed::Redeemed;
 use crate::seal::Seal;
 use crate::settings::{BeforeInitialized, Identify, Limits};
 use crate::tasks::Tasks;
+use crate::ticking::Ticking;
 
 /// A server at work.
 pub(crate) struct Kernel {
@@ -28,6 +30,8 @@ pub(crate) struct Kernel {
     pub(crate) seal: Seal,
     pub(crate) hub: Hub,
     pub(crate) tasks: Tasks,
+    pub(crate) ticking: Ticking,
+    pub(crate) redeemed: Redeemed,
     /// The `_meta` of modern results.
     pub(crate) result_meta: Option<Json>,
     catalog: RwLock<Offered>,
@@ -70,6 +74,8 @@ impl Kernel {
             seal,
             hub: Hub::default(),
             tasks: Tasks::default(),
+            ticking: Ticking::default(),
+            redeemed: Redeemed::default(),
             result_meta,
             catalog: RwLock::new(Offered { registry, catalog }),
         })
@@ -130,6 +136,11 @@ impl Kernel {
     /// The legacy revisions this server speaks, newest first.
     pub(crate) fn supported(&self) -> Vec<String> {
         self.revisions.iter().map(Revision::to_string).collect()
+    }
+
+    /// Whether some revision of that era is spoken.
+    pub(crate) fn speaks(&self, era: Era) -> bool {
+        self.revisions.iter().any(|it| it.era() == era)
     }
 
     /// What there is to ask for at present.

@@ -22,6 +22,7 @@ mod incoming;
 mod kernel;
 mod lines;
 mod prompt;
+mod redeemed;
 mod resource;
 mod rounds;
 mod schema;
@@ -33,6 +34,7 @@ mod settings;
 mod stdio;
 mod streams;
 mod tasks;
+mod ticking;
 mod tool;
 mod uri_template;
 

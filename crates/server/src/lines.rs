@@ -158,10 +158,12 @@ impl LineWriter {
         self.until(|state| state.waiting() < self.limit).await;
     }
 
-    /// Waits until everything is written, or the stream is gone.
+    /// Waits until everything is written, or the stream is gone. A file takes bytes at once and
+    /// writes them on another thread, so the flush behind them counts too.
     pub(crate) async fn written(&self) {
         self.flush();
-        self.until(|state| state.waiting() == 0).await;
+        self.until(|state| state.waiting() == 0 && !state.draining)
+            .await;
     }
 
     async fn until(&self, condition: impl Fn(&State) -> bool) {

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::sync::Arc;
+use std::time::Duration;
 
 use attache_protocol::{self as protocol, ReadResourceResult, ResourceContents};
 
@@ -12,6 +13,9 @@ use crate::context::Context;
 use crate::failure::{BuildError, Failure};
 use crate::tool::HandlerFuture;
 use crate::uri_template::UriTemplate;
+
+/// A resource that changes by itself is not told of more often than this.
+const SHORTEST_PERIOD: Duration = Duration::from_millis(10);
 
 /// What a handler of a resource gets: the URI that was asked for, and the values of the template's
 /// variables, if there is one.
@@ -94,6 +98,8 @@ pub struct Resource {
     pub(crate) description: protocol::Resource,
     pub(crate) handler: Arc<ReadHandler>,
     pub(crate) caching: Option<Caching>,
+    /// How often it changes by itself.
+    pub(crate) period: Option<Duration>,
 }
 
 impl Resource {
@@ -108,6 +114,7 @@ impl Resource {
             description: protocol::Resource::new(uri, name),
             handler: boxed(handler),
             caching: None,
+            period: None,
         }
     }
 
@@ -115,6 +122,16 @@ impl Resource {
     #[must_use]
     pub fn caching(mut self, caching: Caching) -> Self {
         self.caching = Some(caching);
+        self
+    }
+
+    /// Says that it changes by itself each `period`: for as long as somebody watches it, they are
+    /// told so at that pace. Takes a server with [`subscriptions`].
+    ///
+    /// [`subscriptions`]: crate::ServerBuilder::subscriptions
+    #[must_use]
+    pub fn changes_every(mut self, period: Duration) -> Self {
+        self.period = Some(period.max(SHORTEST_PERIOD));
         self
     }
 

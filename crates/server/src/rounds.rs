@@ -14,6 +14,8 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::kernel::Kernel;
+use crate::redeemed::Unredeemable;
+use crate::seal::random_name;
 use crate::service::Principal;
 
 /// What is known of a request in its present round.
@@ -24,6 +26,8 @@ pub(crate) struct Rounds {
     state: Mutex<RoundState>,
     /// Which request this is: a digest of its method and params (S-MRTR-08).
     digest: String,
+    /// The number of the state that came, which all states of its rounds have.
+    serial: Option<String>,
 }
 
 #[derive(Default)]
@@ -41,6 +45,8 @@ struct Sealed {
     /// Seconds since 1970.
     expires: u64,
     digest: String,
+    /// The same in all rounds of one request, so that they can be used up together.
+    serial: String,
     answers: BTreeMap<String, Json>,
     kept: BTreeMap<String, Json>,
 }
@@ -82,7 +88,11 @@ impl Rounds {
                     "the requestState is expired or belongs to another request; send the request anew",
                 ));
             }
+            if kernel.redeemed.contains(&sealed.serial) {
+                return Err(used());
+            }
             rounds.answers = sealed.answers;
+            rounds.serial = Some(sealed.serial);
             rounds
                 .state
                 .get_mut()
@@ -124,6 +134,25 @@ impl Rounds {
         (!open.is_empty()).then_some(open)
     }
 
+    /// Uses up the state that came, if one did, together with all others of the same request.
+    pub(crate) fn redeem(&self, kernel: &Kernel) -> Result<(), ErrorObject> {
+        let Some(serial) = &self.serial else {
+            return Ok(());
+        };
+        // States count in whole seconds, and are good in their last one.
+        let now = now();
+        let expires = now.saturating_add(kernel.limits.state_ttl.as_secs());
+        let limit = kernel.limits.max_redeemed;
+        match kernel.redeemed.insert(serial, now, expires, limit) {
+            Ok(()) => Ok(()),
+            Err(Unredeemable::Used) => Err(used()),
+            Err(Unredeemable::NoRoom) => Err(ErrorObject::new(
+                codes::INTERNAL_ERROR,
+                format!("the limit of {limit} used states is reached; send it again later"),
+            )),
+        }
+    }
+
     /// The state for the next round.
     pub(crate) fn seal(
         &self,
@@ -131,6 +160,11 @@ impl Rounds {
         principal: &Principal,
         digest: impl FnOnce() -> String,
     ) -> Result<Json, ErrorObject> {
+        let serial = match &self.serial {
+            Some(serial) => serial.clone(),
+            None => random_name()
+                .map_err(|error| ErrorObject::new(codes::INTERNAL_ERROR, error.to_string()))?,
+        };
         let sealed = Sealed {
             principal: principal.as_str().to_owned(),
             expires: now().saturating_add(kernel.limits.state_ttl.as_secs()),
@@ -138,6 +172,7 @@ impl Rounds {
                 "" => digest(),
                 known => known.to_owned(),
             },
+            serial,
             answers: self.answers.clone(),
             kept: self.lock().kept.clone(),
         };
@@ -169,6 +204,10 @@ fn open(kernel: &Kernel, raw: &RawValue) -> Result<Sealed, ErrorObject> {
     serde_json::from_slice(&bytes).map_err(|_| unreadable())
 }
 
+fn used() -> ErrorObject {
+    refused("the requestState was used already; send the request anew")
+}
+
 fn refused(message: &str) -> ErrorObject {
     ErrorObject::new(codes::INVALID_PARAMS, message)
 }
@@ -178,38 +217,38 @@ fn now() -> u64 {
     since.map_or(0, |since| since.as_secs())
 }
 
-/// The same for every way of writing the same request.
+/// The same for every way of writing the same request. Numbers count as they are written: two that
+/// a float cannot tell apart are two requests.
 pub(crate) fn digest_of(params: &RoundParams<'_>) -> String {
     let mut context = digest::Context::new(&digest::SHA256);
     for part in [params.method, params.target] {
         context.update(&part.len().to_le_bytes());
         context.update(part.as_bytes());
     }
-    let arguments = params.arguments.map(RawValue::get).unwrap_or("{}");
     let mut canonical = Vec::new();
-    match serde_json::from_str::<Value>(arguments) {
-        Ok(value) => write_sorted(&value, &mut canonical),
-        Err(_) => canonical.extend_from_slice(arguments.as_bytes()),
+    match params.arguments {
+        Some(arguments) => write_sorted(arguments, &mut canonical),
+        None => canonical.extend_from_slice(b"{}"),
     }
     context.update(&canonical);
     crate::base64::encode(context.finish().as_ref())
 }
 
-fn write_sorted(value: &Value, out: &mut Vec<u8>) {
-    match value {
-        Value::Object(fields) => {
-            let mut names: Vec<_> = fields.iter().collect();
-            names.sort_by_key(|(name, _)| *name);
+/// Writes a value with the members of objects in order and without blanks. How deep it nests was
+/// checked when the message came.
+fn write_sorted(raw: &RawValue, out: &mut Vec<u8>) {
+    match Shape::of(raw.get()) {
+        Shape::Object(fields) => {
             out.push(b'{');
-            for (name, field) in names {
-                write_sorted(&Value::String(name.clone()), out);
+            for (name, field) in fields {
+                out.extend_from_slice(Value::String(name).to_string().as_bytes());
                 out.push(b':');
                 write_sorted(field, out);
                 out.push(b',');
             }
             out.push(b'}');
         }
-        Value::Array(items) => {
+        Shape::Array(items) => {
             out.push(b'[');
             for item in items {
                 write_sorted(item, out);
@@ -217,7 +256,71 @@ fn write_sorted(value: &Value, out: &mut Vec<u8>) {
             }
             out.push(b']');
         }
-        // Scalars have one way of being written.
-        scalar => out.extend_from_slice(scalar.to_string().as_bytes()),
+        // A string can be written with and without escapes.
+        Shape::Text(text) => out.extend_from_slice(Value::String(text).to_string().as_bytes()),
+        Shape::Other(text) => out.extend_from_slice(text.as_bytes()),
+    }
+}
+
+/// The outermost level of a value.
+enum Shape<'a> {
+    Object(BTreeMap<String, &'a RawValue>),
+    Array(Vec<&'a RawValue>),
+    Text(String),
+    /// Numbers, words, and what cannot be read, which stands for itself.
+    Other(&'a str),
+}
+
+impl<'a> Shape<'a> {
+    fn of(text: &'a str) -> Self {
+        let read = match text.as_bytes().first() {
+            Some(b'{') => serde_json::from_str(text).map(Self::Object),
+            Some(b'[') => serde_json::from_str(text).map(Self::Array),
+            Some(b'"') => serde_json::from_str(text).map(Self::Text),
+            _ => return Self::Other(text),
+        };
+        read.unwrap_or(Self::Other(text))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn digest(arguments: Option<&str>) -> String {
+        let arguments = arguments.map(|it| serde_json::from_str::<&RawValue>(it).unwrap());
+        digest_of(&RoundParams {
+            method: "tools/call",
+            target: "pay",
+            arguments,
+            responses: None,
+            state: None,
+        })
+    }
+
+    #[test]
+    fn s_mrtr_08_a_digest_tells_requests_apart_and_not_their_spelling() {
+        for (one, same) in [
+            (
+                r#"{"a":1,"b":[2,{"c":3,"d":4}]}"#,
+                r#"{ "b": [2, {"d": 4, "c": 3}], "a": 1 }"#,
+            ),
+            (r#"{"a":"\u0041/"}"#, r#"{"\u0061":"A\/"}"#),
+        ] {
+            assert_eq!(digest(Some(one)), digest(Some(same)), "{one}");
+        }
+        assert_eq!(digest(None), digest(Some(" {} ")));
+        let different = [
+            r#"{"amount":12345678901234567890123}"#,
+            r#"{"amount":12345678901234567890124}"#,
+            r#"{"amount":"12345678901234567890123"}"#,
+            r#"{"amount":[1,2]}"#,
+            r#"{"amount":[12]}"#,
+            r#"{"amount":null}"#,
+            "{}",
+        ];
+        let digests: std::collections::BTreeSet<_> =
+            different.iter().map(|it| digest(Some(it))).collect();
+        assert_eq!(digests.len(), different.len());
     }
 }

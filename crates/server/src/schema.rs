@@ -78,8 +78,15 @@ pub struct MirroredArgument {
 
 const ANNOTATION: &str = "x-mcp-header";
 
-/// The mirrored arguments of a schema, or why one of its annotations is invalid (X-SHM-15 to 17).
-pub(crate) fn mirrored_arguments(schema: &Json) -> Result<Vec<MirroredArgument>, String> {
+impl MirroredArgument {
+    /// The mirrored arguments of a tool's schema, or why one of its annotations is invalid
+    /// (X-SHM-15 to 17). A service that stands before other servers has their schemas only.
+    pub fn of_schema(schema: &Json) -> Result<Vec<Self>, String> {
+        mirrored_arguments(schema)
+    }
+}
+
+fn mirrored_arguments(schema: &Json) -> Result<Vec<MirroredArgument>, String> {
     let schema = schema.to_value().map_err(|error| error.to_string())?;
     let mut found = Vec::new();
     let mut reachable = 0;
@@ -211,6 +218,18 @@ mod tests {
         assert!(wrong.starts_with("/a/b: "), "{wrong}");
         let missing = compiled.check(&json!({})).unwrap_err();
         assert!(missing.contains("\"a\""), "{missing}");
+    }
+
+    #[test]
+    fn so_many_complaints_are_told() {
+        let list = json!({"type": "object", "additionalProperties": {"type": "integer"}});
+        let compiled = Compiled::of_arguments(&schema(list)).unwrap();
+        let wrong: Value = (0..MOST_COMPLAINTS + 1)
+            .map(|it| (it.to_string(), json!("x")))
+            .collect::<Map<_, _>>()
+            .into();
+        let complaints = compiled.check(&wrong).unwrap_err();
+        assert_eq!(complaints.split("; ").count(), MOST_COMPLAINTS);
     }
 
     #[test]

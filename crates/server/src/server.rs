@@ -201,7 +201,8 @@ impl ServerBuilder {
         self
     }
 
-    /// Seals states with a key that several instances share. By default each run has its own.
+    /// Seals states with a key that several instances of this server share, and no other server. By
+    /// default each run has its own.
     pub fn state_key(mut self, key: impl Into<Vec<u8>>) -> Self {
         self.state_key = Some(key.into());
         self

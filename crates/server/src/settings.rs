@@ -33,6 +33,9 @@ pub struct Limits {
     pub max_state: usize,
     /// How long a `requestState` is good for.
     pub state_ttl: Duration,
+    /// How many used states are remembered at once, for handlers that [redeem](crate::Context::redeem)
+    /// theirs; the next handler to do so fails.
+    pub max_redeemed: usize,
     /// How long running requests may go on after the end of input.
     pub end_grace: Duration,
 }
@@ -52,6 +55,7 @@ impl Default for Limits {
             max_questions: 32,
             max_state: 256 * 1024,
             state_ttl: Duration::from_secs(15 * 60),
+            max_redeemed: 4096,
             end_grace: Duration::from_secs(2),
         }
     }

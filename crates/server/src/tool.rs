@@ -17,7 +17,7 @@ use serde_json::Value;
 
 use crate::context::Context;
 use crate::failure::{BuildError, Failure};
-use crate::schema::{Compiled, MirroredArgument, mirrored_arguments};
+use crate::schema::{Compiled, MirroredArgument};
 
 /// A future that a handler returns.
 pub(crate) type HandlerFuture<T> = Pin<Box<dyn Future<Output = Result<T, Failure>> + Send>>;
@@ -203,7 +203,7 @@ impl Tool {
         };
         let input = self.description.input_schema.clone().unwrap_or_default();
         let arguments = Compiled::of_arguments(&input).map_err(bad_schema)?;
-        let mirrored = mirrored_arguments(&input).map_err(bad_schema)?;
+        let mirrored = MirroredArgument::of_schema(&input).map_err(bad_schema)?;
         let result = match &self.description.output_schema {
             Some(schema) => Some(Compiled::of_result(schema).map_err(bad_schema)?),
             None => None,

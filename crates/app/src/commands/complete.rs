@@ -34,7 +34,7 @@ pub(super) fn run(
         Some(file) => Configuration::new(Some(PathBuf::from(file)))?,
         None => configuration.clone(),
     };
-    let known = Known::new(&configuration, typed.server.as_deref());
+    let known = Known::new(&configuration, &typed, current);
     let mut answer = String::new();
     for candidate in candidates(&typed, current, &known) {
         let is_harmless = safe_text::one_line(&candidate) == candidate.as_str();
@@ -100,6 +100,15 @@ impl Typed {
         }
     }
 
+    /// The server that the name of a tool or prompt begins with.
+    fn server_of_entry<'a>(&'a self, current: &'a str) -> Option<&'a str> {
+        let verb = self.verbs.first()?;
+        let is_about_entries = ["call", "prompt"].contains(&verb.as_str());
+        let name = self.positional.first().map_or(current, String::as_str);
+        let (server, _) = name.split_once('/').filter(|_| is_about_entries)?;
+        Some(server)
+    }
+
     fn find_option(&self, word: &str) -> Option<Arg> {
         let mut options = self.command.get_arguments();
         let is_it = |option: &&Arg| {
@@ -118,7 +127,7 @@ fn candidates(typed: &Typed, current: &str, known: &Known) -> Vec<String> {
     }
     if let Some(option) = &typed.option {
         return match option.get_id().as_str() {
-            "server_option" => known.server_names(),
+            "server_option" => known.server_names(current),
             _ => {
                 let values = option.get_possible_values();
                 values.iter().map(|it| it.get_name().to_owned()).collect()
@@ -142,7 +151,12 @@ fn candidates(typed: &Typed, current: &str, known: &Known) -> Vec<String> {
         }
         (["completions"], None) => ["bash", "zsh", "fish"].map(str::to_owned).to_vec(),
         (["ls" | "tools" | "resources" | "prompts" | "doctor" | "logs" | "trust"], None) => {
-            known.server_names()
+            known.server_names(current)
+        }
+        (["serve"], None) => {
+            let served = typed.command.get_positionals().next();
+            let served = served.map(Arg::get_possible_values).unwrap_or_default();
+            served.iter().map(|it| it.get_name().to_owned()).collect()
         }
         (["call"], None) => known.names::<Tool>(),
         (["prompt"], None) => known.names::<Prompt>(),
@@ -191,30 +205,51 @@ fn unused<'a>(names: impl Iterator<Item = &'a str>, typed: &Typed) -> Vec<String
 /// The servers, and what is remembered of each.
 struct Known {
     servers: Vec<ServerConfig>,
+    /// Nothing is configured, so the servers inside this executable are all there are.
+    is_unconfigured: bool,
     manifests: Option<PathBuf>,
 }
 
 impl Known {
     /// A file that cannot be read knows no servers; this is no place to complain.
-    fn new(configuration: &Configuration, server: Option<&str>) -> Self {
-        let config = match configuration.load() {
+    fn new(configuration: &Configuration, typed: &Typed, current: &str) -> Self {
+        let loaded = configuration.load();
+        let is_unconfigured = matches!(loaded, Ok(None));
+        let config = match loaded {
             Ok(Some(loaded)) => loaded.config().clone(),
-            Ok(None) => roster::built_in().unwrap_or_default(),
+            Ok(None) => roster::stand_ins().unwrap_or_default(),
             Err(_) => Config::default(),
         };
         let mut servers: Vec<ServerConfig> = config.servers.into_values().collect();
-        if let Some(only) = server {
+        let named = typed.server.as_deref();
+        let named = named.or_else(|| typed.server_of_entry(current));
+        let is_known = |name: &str| servers.iter().any(|server| server.name.as_str() == name);
+        let built_in = named
+            .filter(|name| !is_known(name))
+            .and_then(roster::built_in);
+        if let Some(built_in) = built_in {
+            servers = built_in.server().into_iter().collect();
+        } else if let Some(only) = &typed.server {
             servers.retain(|server| server.name.as_str() == only);
         }
         Self {
             servers,
+            is_unconfigured,
             manifests: configuration.state_folder().map(|it| manifest_folder(&it)),
         }
     }
 
-    fn server_names(&self) -> Vec<String> {
+    /// Servers inside this executable are offered beside configured ones only to who has begun to
+    /// type their names.
+    fn server_names(&self, current: &str) -> Vec<String> {
         let names = self.servers.iter().map(|server| server.name.to_string());
-        names.collect()
+        let mut names: Vec<String> = names.collect();
+        if self.is_unconfigured || !current.is_empty() {
+            names.extend(roster::built_in_names().map(str::to_owned));
+        }
+        let mut seen = BTreeSet::new();
+        names.retain(|name| seen.insert(name.clone()));
+        names
     }
 
     fn entries<T: Listable>(&self) -> impl Iterator<Item = (ToolName, T)> {

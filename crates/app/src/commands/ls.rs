@@ -16,6 +16,7 @@ use crate::failure::Failure;
 use crate::invocation::Completeness;
 use crate::output::json::{self, ErrorBody};
 use crate::output::{Format, Output, Style, Text, human};
+use crate::roster::BuiltIn;
 use crate::session::Session;
 
 #[derive(Serialize)]
@@ -56,6 +57,8 @@ struct Seen {
 enum State {
     Known(Box<ServerSnapshot>, Option<Client>),
     Misconfigured,
+    /// Inside this executable, and nobody has named it.
+    Waiting(&'static BuiltIn),
 }
 
 pub(super) async fn run(
@@ -140,6 +143,12 @@ async fn look(completeness: Completeness, session: &Session) -> Result<Vec<Seen>
             trouble: Some(failure.clone()),
         });
     }
+    servers.extend(session.waiting.iter().map(|built_in| Seen {
+        name: built_in.name.to_owned(),
+        state: State::Waiting(built_in),
+        counts: None,
+        trouble: None,
+    }));
     Ok(servers)
 }
 
@@ -204,6 +213,7 @@ impl Seen {
             State::Known(server, _) if server.state == ServerState::Disabled => true,
             State::Known(server, _) => server.state == ServerState::Ready && self.counts.is_some(),
             State::Misconfigured => false,
+            State::Waiting(_) => true,
         }
     }
 
@@ -211,6 +221,7 @@ impl Seen {
         match &self.state {
             State::Known(server, _) => server.state.as_str(),
             State::Misconfigured => "misconfigured",
+            State::Waiting(_) => "built in",
         }
     }
 
@@ -221,12 +232,13 @@ impl Seen {
                 server.revision,
                 client.as_ref().and_then(Client::server),
             ),
-            State::Misconfigured => (None, None, None),
+            State::Misconfigured | State::Waiting(_) => (None, None, None),
         };
         ServerDocument {
             name: &self.name,
             state: match &self.state {
                 State::Known(server, _) if server.state == ServerState::BackingOff => "backing_off",
+                State::Waiting(_) => "built_in",
                 _ => self.state(),
             },
             era,
@@ -254,6 +266,9 @@ impl Seen {
         };
         if let Some(counts) = self.counts {
             text.plain("  ").plain(&counts.sentence()).end_line();
+        }
+        if let State::Waiting(built_in) = &self.state {
+            text.faint("  try: ").plain(built_in.example).end_line();
         }
         if let Some(failure) = &self.trouble {
             text.add(Style::Bad, "  last error: ")

@@ -45,6 +45,11 @@ pub(crate) async fn run(invocation: Invocation, output: &Output) -> Exit {
         action,
         ..
     } = invocation;
+    let action = match action {
+        // A server has no use for the servers of others.
+        Action::Serve(asked) => return output.conclude(serve::run(asked, output).await),
+        action => action,
+    };
     let configuration = match Configuration::new(config) {
         Ok(configuration) => configuration,
         Err(failure) => return output.conclude(Err(failure)),
@@ -96,9 +101,6 @@ async fn without_servers(
         Action::Completions(shell) => completions::run(shell, output),
         Action::Complete(words) => complete::run(&words, configuration, output),
         Action::Man => man::run(output),
-        Action::Serve(asked) => serve::run(asked, output).await,
-        // `main` has taken this way already.
-        Action::ServeBuiltIn => Ok(()),
         action => return Ok(Remaining::ForServers(action)),
     }
     .map(|()| Remaining::Done)

@@ -7,7 +7,7 @@ use super::{listing, ls, tools};
 use crate::failure::Failure;
 use crate::invocation::Completeness;
 use crate::output::{Format, Output, Text};
-use crate::roster;
+use crate::roster::BuiltIn;
 use crate::session::Session;
 
 pub(super) async fn run(
@@ -28,9 +28,9 @@ pub(super) async fn run(
     let mut text = Text::line("");
     text.append(tools::show(&listed));
     let config = session.host.config(server.as_str());
-    if config.is_ok_and(|config| roster::is_built_in(&config)) {
+    if let Some(built_in) = config.ok().and_then(|config| BuiltIn::of(&config)) {
         text.end_line()
-            .faint("Try: attache call echo message=hi    attache --help")
+            .faint(&format!("Try: {}    attache --help", built_in.example))
             .end_line();
     }
     output.text(&text)

@@ -6,8 +6,9 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use attache_server::Server;
-use attache_server::http::{self, HttpSettings};
+use attache::server::Server;
+use attache::server::http::{self, HttpSettings};
+use attache_servers::demo;
 use attache_servers::lisp::{self, Evaluator, Settings};
 use tokio::net::TcpListener;
 
@@ -22,6 +23,7 @@ const END_GRACE: Duration = Duration::from_secs(2);
 /// Serves until the client leaves, or over HTTP until a signal.
 pub(crate) async fn run(asked: RawServe, output: &Output) -> Result<(), Failure> {
     let server = match asked.served {
+        RawServed::Demo => demo::server(),
         RawServed::Lisp => {
             let evaluator = Evaluator::new(Settings::default());
             // The first call shall find a worker; nobody waits for it to start.

@@ -4,7 +4,7 @@ use std::process::Stdio;
 
 use serde_json::json;
 
-use crate::harness::{Scratch, attache, finish, run};
+use crate::harness::{Scratch, attache, builtin, finish, run, toml_server};
 
 fn shown(words: &[&str]) -> String {
     let outcome = run(words).expect(0);
@@ -17,6 +17,8 @@ fn without_a_command_the_server_and_its_tools_are_shown() {
     insta::assert_snapshot!(shown(&[]), @"
     attache-demo  attache-demo 0.1.0  modern 2026-07-28
       3 tools, 2 resources, 1 prompt
+    lisp  built in
+      try: attache call lisp/evaluate-lisp code='(expt 2 200)'
 
     echo   Says the message back.
            message=<string>
@@ -30,6 +32,8 @@ fn without_a_command_the_server_and_its_tools_are_shown() {
     insta::assert_snapshot!(shown(&["ls", "--era", "legacy"]), @"
     attache-demo  attache-demo 0.1.0  legacy 2025-11-25
       3 tools, 2 resources, 1 prompt
+    lisp  built in
+      try: attache call lisp/evaluate-lisp code='(expt 2 200)'
     ");
     assert_eq!(shown(&["--json"]), shown(&["ls", "--json"]));
 }
@@ -47,8 +51,42 @@ fn ls_as_json() {
             "serverInfo": {"name": "attache-demo", "version": env!("CARGO_PKG_VERSION")},
             "counts": {"tools": 3, "resources": 2, "resourceTemplates": 0, "prompts": 1},
             "lastError": null,
+        }, {
+            "name": "lisp",
+            "state": "built_in",
+            "era": null,
+            "revision": null,
+            "serverInfo": null,
+            "counts": null,
+            "lastError": null,
         }]})
     );
+}
+
+/// Whoever names a server inside the program has it, also beside configured ones, which come first
+/// under their own names.
+#[test]
+fn servers_inside_the_program_are_there_by_name() {
+    insta::assert_snapshot!(shown(&["ls", "lisp"]), @"
+    lisp  Attaché Lisp 0.1.0  modern 2026-07-28
+      1 tool
+    ");
+    assert!(shown(&["tools", "lisp"]).starts_with("evaluate-lisp  "));
+    let typo = run(&["tools", "lips"]).expect(2);
+    assert!(typo.stderr.contains("did you mean \"lisp\"?"), "{typo:?}");
+
+    let home = crate::configured::home("inside", &toml_server("lisp", &builtin()));
+    let listed = home.run(&["ls"]).expect(0);
+    insta::assert_snapshot!(listed.stdout, @"
+    lisp  attache-demo 0.1.0  modern 2026-07-28
+      3 tools, 2 resources, 1 prompt
+    ");
+    let called = home
+        .run(&["call", "attache-demo/echo", "message=hi"])
+        .expect(0);
+    assert_eq!(called.stdout, "hi\n");
+    let called = home.run(&["call", "lisp/echo", "message=hi"]).expect(0);
+    assert_eq!(called.stdout, "hi\n");
 }
 
 #[test]

@@ -60,6 +60,35 @@ fn names_and_arguments_come_from_the_manifest() {
 }
 
 #[test]
+fn servers_inside_the_program_are_completed() {
+    let home = Folder::new("unconfigured");
+    for server in ["attache-demo", "lisp"] {
+        home.run(&["tools", server]).expect(0);
+    }
+    for (words, expected) in [
+        (&["tools", ""][..], &["attache-demo", "lisp"][..]),
+        (&["serve", ""], &["demo", "lisp"]),
+        (&["call", "ec"], &["echo"]),
+        (&["call", "lisp/"], &["lisp/evaluate-lisp"]),
+        (&["call", "lisp/evaluate-lisp", "co"], &["code="]),
+        (&["call", "--server", "lisp", "ev"], &["evaluate-lisp"]),
+        // A tool of a server that takes part only by name is not found without it.
+        (&["call", "ev"], &[]),
+    ] {
+        assert_eq!(complete(&home, words), expected, "{words:?}");
+    }
+    // Beside configured servers they are offered to who begins to type their names.
+    let home = prepared("beside");
+    for (words, expected) in [
+        (&["tools", ""][..], &["notes", "other"][..]),
+        (&["tools", "l"], &["lisp"]),
+        (&["call", "--server", "a"], &["attache-demo"]),
+    ] {
+        assert_eq!(complete(&home, words), expected, "{words:?}");
+    }
+}
+
+#[test]
 fn enums_and_booleans_are_completed_as_values() {
     let server = r#"while read -r line; do
         id=$(printf '%s' "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')

@@ -49,7 +49,10 @@ fn a_tool_that_fails_prints_its_result_and_exits_5() {
     assert_eq!(outcome.document()["isError"], true);
     assert_eq!(outcome.error()["kind"], "server_error");
     let outcome = run(&["call", "count", "to=0"]).expect(5);
-    assert_eq!(outcome.stdout, "\"to\" must be from 1 to 1000\n");
+    assert_eq!(
+        outcome.stdout,
+        "the arguments of \"count\" do not satisfy its schema: /to: 0 is less than the minimum of 1\n"
+    );
     assert_eq!(
         outcome.stderr,
         "error: attache-demo: the tool count failed\n"

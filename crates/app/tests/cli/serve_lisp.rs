@@ -149,6 +149,61 @@ fn seed_002_broken_lines_get_their_errors_and_the_handshake_still_works() {
     );
 }
 
+/// The same at once, from a file into a file, as a shell would redirect it.
+#[test]
+fn seed_002_what_is_piped_in_at_once_comes_out_line_by_line() {
+    let folder = crate::harness::Folder::new("piped-lisp");
+    let sent = [
+        "{this is not json}".to_owned(),
+        json!({"jsonrpc": "2.0", "id": 1, "method": "no/such"}).to_string(),
+        json!({"jsonrpc": "2.0", "id": 2, "method": "tools/list"}).to_string(),
+        json!({"jsonrpc": "2.0", "id": 3, "method": "initialize", "params": {
+            "protocolVersion": "2025-06-18",
+            "capabilities": {},
+            "clientInfo": {"name": "printf", "version": "1"},
+        }})
+        .to_string(),
+        json!({"jsonrpc": "2.0", "method": "notifications/initialized"}).to_string(),
+        json!({"jsonrpc": "2.0", "id": 4, "method": "ping"}).to_string(),
+        call(5, &json!({"code": "(expt 2 200)"})).to_string(),
+    ];
+    let input = folder.write("input", &(sent.join("\n") + "\n"));
+    let output = folder.path().join("output");
+    let status = attache()
+        .args(["serve", "lisp"])
+        .stdin(std::fs::File::open(input).unwrap())
+        .stdout(std::fs::File::create(&output).unwrap())
+        .stderr(Stdio::inherit())
+        .status()
+        .unwrap();
+    assert_eq!(status.code(), Some(0));
+    let bytes = std::fs::read(output).unwrap();
+    assert_eq!(bytes.last(), Some(&b'\n'), "the last line is a whole one");
+    let lines: Vec<Value> = String::from_utf8(bytes)
+        .unwrap()
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let seen: Vec<(&Value, &Value)> = lines
+        .iter()
+        .map(|line| (&line["id"], &line["error"]["code"]))
+        .collect();
+    assert_eq!(
+        seen,
+        [
+            (&Value::Null, &json!(-32700)),
+            (&json!(1), &json!(-32601)),
+            (&json!(2), &json!(-32600)),
+            (&json!(3), &Value::Null),
+            (&json!(4), &Value::Null),
+            (&json!(5), &Value::Null),
+        ]
+    );
+    assert_eq!(lines[3]["result"]["protocolVersion"], "2025-06-18");
+    let value = "1606938044258990275541962092341162602522202993782792835301376";
+    assert_eq!(lines[5]["result"]["content"][0]["text"], value);
+}
+
 #[test]
 fn answers_have_text_and_structure() {
     let mut served = Served::start();

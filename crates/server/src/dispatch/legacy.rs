@@ -13,6 +13,7 @@ use crate::failure::not_found;
 use crate::service::{Answer, Work};
 use crate::session::{Opened, Stage};
 use crate::settings::BeforeInitialized;
+use crate::ticking;
 
 use super::handlers::Client;
 use super::{Asked, params};
@@ -140,7 +141,7 @@ impl Asked<'_> {
             return self.refuse(&not_found(&uri));
         }
         let limit = self.kernel.limits.max_watched;
-        if !self.session.watch(uri.into_owned(), limit) {
+        if !self.session.watch(uri.to_string(), limit) {
             return self.refuse(&ErrorObject::new(
                 codes::INTERNAL_ERROR,
                 format!(
@@ -148,6 +149,7 @@ impl Asked<'_> {
                 ),
             ));
         }
+        ticking::watched(self.kernel, &uri);
         self.done()
     }
 

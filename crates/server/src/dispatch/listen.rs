@@ -8,6 +8,7 @@ use crate::asking::Asking;
 use crate::changes::{Listen, TaskSubscriptions, closing_meta, granted};
 use crate::kernel::Kernel;
 use crate::service::Work;
+use crate::ticking;
 
 use super::handlers::Client;
 use super::modern::declares_tasks;
@@ -36,6 +37,9 @@ impl Asked<'_> {
             Ok(listen) => listen,
             Err(error) => return self.refuse(&error),
         };
+        for uri in listen.watched() {
+            ticking::watched(self.kernel, uri);
+        }
         let open = Open {
             kernel: Arc::clone(self.kernel),
             listen,

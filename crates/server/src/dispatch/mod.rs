@@ -17,8 +17,8 @@ mod task_methods;
 use std::sync::Arc;
 
 use attache_protocol::{
-    Cancelled, CancelledParams, Era, ErrorObject, Initialized, Notification, Outcome, RequestId,
-    Revision, codes,
+    Cancelled, CancelledParams, Discover, Era, ErrorObject, Initialized, Method as _, Notification,
+    Outcome, RequestId, Revision, codes,
 };
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -77,7 +77,12 @@ impl Service for Server {
             Ok(params) => params,
             Err(error) => return Work::Done(Answer::error(&request.id, &error)),
         };
-        let era = request.era.unwrap_or_else(|| params.era());
+        let era = request.era.unwrap_or_else(|| match request.method {
+            // Refusing it as unknown would pass for a legacy server (S-MOD-11), so one that lacks
+            // its metadata is told what it lacks.
+            Discover::NAME if self.kernel.speaks(Era::Modern) => Era::Modern,
+            _ => params.era(),
+        });
         let asked = Asked {
             kernel: &self.kernel,
             session,

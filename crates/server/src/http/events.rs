@@ -104,6 +104,16 @@ impl EventLog {
         state.newest == 0 && !state.interrupted
     }
 
+    /// Waits until something was sent or shall be, by whomever.
+    pub(super) fn poll_touched(&self, context: &mut Context<'_>) -> Poll<()> {
+        let mut state = self.lock();
+        if state.newest > 0 || state.interrupted {
+            return Poll::Ready(());
+        }
+        state.waker = Some(context.waker().clone());
+        Poll::Pending
+    }
+
     /// Waits for the first message.
     pub(super) fn poll_first(&self, context: &mut Context<'_>) -> Poll<First> {
         let mut state = self.lock();

@@ -79,8 +79,8 @@ impl<S: Service> Passed<'_, S> {
                 log.finish(answer);
                 Poll::Ready(None)
             }
-            Poll::Pending if log.is_untouched() => Poll::Pending,
-            Poll::Pending => Poll::Ready(None),
+            // A handler may leave telling of progress to others, whose news must not wait for it.
+            Poll::Pending => log.poll_touched(context).map(|()| None),
         })
         .await;
         match first {

@@ -277,3 +277,61 @@ async fn the_client_s_revision_is_known_to_handlers() {
         "2025-06-18 test"
     );
 }
+
+/// A server that pays once the user agrees, and counts how often it did.
+fn paying(payments: &Arc<AtomicUsize>, limit: usize) -> Server {
+    let payments = Arc::clone(payments);
+    let tool = Tool::new("meet", "Pays.", move |context: Context, _: NoArguments| {
+        let payments = Arc::clone(&payments);
+        async move {
+            let who = name(&context.elicit(form("Who is paid?")).await?);
+            context.redeem()?;
+            payments.fetch_add(1, Ordering::Relaxed);
+            Ok(format!("paid {who}"))
+        }
+    });
+    let builder = Server::builder("test", "1").tool(tool);
+    builder
+        .limits(|it| it.max_redeemed = limit)
+        .build()
+        .unwrap()
+}
+
+#[tokio::test]
+async fn s_mrtr_09_a_redeemed_state_is_good_once() {
+    let payments = Arc::new(AtomicUsize::new(0));
+    let server = paying(&payments, 1);
+    let mut wire = Wire::new(&server);
+    let first = wire.ask(first_round()).await;
+    let paid = wire.ask(second_round(&first, |_| {})).await;
+    assert_eq!(text(&paid), "paid Ada");
+    // Sent again, on this connection or another, with the same answer or another.
+    let other =
+        |params: &mut Value| params["inputResponses"]["input-1"]["content"]["name"] = json!("Eve");
+    for again in [
+        wire.ask(second_round(&first, |_| {})).await,
+        Wire::new(&server).ask(second_round(&first, |_| {})).await,
+        wire.ask(second_round(&first, other)).await,
+    ] {
+        assert_eq!(again["error"]["code"], -32602, "{again}");
+        let message = again["error"]["message"].as_str().unwrap();
+        assert!(message.contains("used already"), "{message}");
+    }
+    assert_eq!(payments.load(Ordering::Relaxed), 1);
+    // As many as may be are remembered, so the next payment is not made rather than made twice.
+    let first = wire.ask(first_round()).await;
+    let refused = wire.ask(second_round(&first, |_| {})).await;
+    assert_eq!(refused["error"]["code"], -32603, "{refused}");
+    assert_eq!(payments.load(Ordering::Relaxed), 1);
+}
+
+#[tokio::test]
+async fn s_mrtr_09_a_state_that_is_not_redeemed_can_be_sent_again() {
+    let effects = Arc::default();
+    let mut wire = Wire::new(&curious(&effects));
+    let first = wire.ask(first_round()).await;
+    for _ in 0..2 {
+        let second = wire.ask(second_round(&first, |_| {})).await;
+        assert!(second["result"]["inputRequests"].get("second").is_some());
+    }
+}

@@ -1,7 +1,10 @@
 //! Who is told of a change, and who is not.
 
+use std::time::Duration;
+
 use attache_server::{NoArguments, Resource, Server, Tool};
 use serde_json::{Value, json};
+use tokio::time::Instant;
 
 use crate::support::{Wire, hello, modern};
 
@@ -144,4 +147,65 @@ async fn a_change_announces_the_lists_it_changed() {
         .ask(json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"}))
         .await;
     assert_eq!(list["result"]["tools"].as_array().unwrap().len(), 2);
+}
+
+fn clock() -> Server {
+    let clock = Resource::new("clock://", "clock", |_, it| async move {
+        Ok(it.text("text/plain", "now"))
+    });
+    let still = Resource::new("still://", "still", |_, it| async move {
+        Ok(it.text("text/plain", "always"))
+    });
+    hello()
+        .subscriptions()
+        .resource(clock.changes_every(Duration::from_secs(1)))
+        .resource(still)
+        .build()
+        .unwrap()
+}
+
+fn watch(id: u64, method: &str, uri: &str) -> Value {
+    let method = format!("resources/{method}");
+    json!({"jsonrpc": "2.0", "id": id, "method": method, "params": {"uri": uri}})
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_resource_that_changes_by_itself_ticks_while_it_is_watched() {
+    let server = clock();
+    let mut legacy = Wire::legacy(&server, "2025-11-25", json!({})).await;
+    legacy.ask(watch(1, "subscribe", "clock://")).await;
+    legacy.ask(watch(2, "subscribe", "still://")).await;
+    let started = Instant::now();
+    for seconds in 1..=3 {
+        let news = legacy.next().await;
+        assert_eq!(news["method"], "notifications/resources/updated");
+        assert_eq!(news["params"]["uri"], "clock://");
+        assert_eq!(started.elapsed().as_secs(), seconds);
+    }
+    // A second watcher is told by the same clock, and makes it tick no faster for the first.
+    let mut modern_wire = Wire::new(&server);
+    let filter = json!({"notifications": {"resourceSubscriptions": ["clock://", "still://"]}});
+    modern_wire
+        .send(&modern("sub", "subscriptions/listen", filter))
+        .await;
+    modern_wire.next().await;
+    for seconds in 4..=5 {
+        for wire in [&mut modern_wire, &mut legacy] {
+            assert_eq!(wire.next().await["params"]["uri"], "clock://");
+            assert_eq!(started.elapsed().as_secs(), seconds);
+        }
+    }
+    // Who has unsubscribed is told nothing more; the other still is.
+    legacy.ask(watch(3, "unsubscribe", "clock://")).await;
+    assert_eq!(modern_wire.next().await["params"]["uri"], "clock://");
+    let cancelled = json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": "sub"}});
+    modern_wire.send(&cancelled).await;
+    tokio::time::sleep(Duration::from_secs(10)).await;
+    // Nobody watches, so it stands still; whoever comes next makes it tick again.
+    legacy.ask(watch(4, "subscribe", "clock://")).await;
+    let started = Instant::now();
+    legacy.next().await;
+    assert_eq!(started.elapsed().as_secs(), 1);
+    let (rest, _) = modern_wire.finish().await;
+    assert_eq!(rest, Vec::<Value>::new());
 }

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 
 use crate::http_client::{Answered, Post, start};
-use crate::support::{call, hello, initialize, text};
+use crate::support::{call, hello, initialize, modern, text};
 
 struct Session {
     address: std::net::SocketAddr,
@@ -283,4 +283,136 @@ async fn x_batch_01_batches_over_http() {
     assert_eq!(answers.as_array().unwrap().len(), 2);
     let told = json!([{"jsonrpc": "2.0", "method": "notifications/initialized"}]);
     assert_eq!(session.post(&told).await.status, 202);
+}
+
+/// A tool that tells its progress a hundred times, in messages of one length.
+fn chatty() -> Tool {
+    Tool::new(
+        "chatty",
+        "Talks.",
+        |context: Context, _: NoArguments| async move {
+            for progress in 101..=200_u32 {
+                context.progress_with(progress.into(), None, &"x".repeat(100));
+            }
+            Ok("done")
+        },
+    )
+}
+
+#[tokio::test]
+async fn so_many_bytes_wait_for_a_client_that_does_not_read() {
+    let server = hello().tool(chatty()).build().unwrap();
+    let mut length = 0_usize;
+    // The first run learns how long a message is; the others put the limit at and beside it.
+    for (messages, surplus) in [(100, 0), (5, 0), (6, 1), (5, -1)] {
+        let mut settings = HttpSettings::default();
+        if length > 0 {
+            settings.max_event_bytes = (5 * length).saturating_add_signed(surplus);
+        }
+        let session = Session::open(&server, settings, json!({})).await;
+        let mut stream = session
+            .post(&with_token(call(1, "chatty", json!({}))))
+            .await;
+        let mut news = 0;
+        let answer = loop {
+            let (_, message) = stream.message().await.unwrap();
+            if message["id"] == 1 {
+                break message;
+            }
+            length = message.to_string().len();
+            news += 1;
+        };
+        assert_eq!(news, messages, "{surplus} bytes beside five messages");
+        assert_eq!(text(&answer), "done", "the answer always finds room");
+    }
+}
+
+#[tokio::test]
+async fn so_many_finished_streams_are_kept_for_clients_that_come_back() {
+    let mut settings = HttpSettings::default();
+    settings.max_streams = 2;
+    let session = Session::open(
+        &hello().tool(chatty()).build().unwrap(),
+        settings,
+        json!({}),
+    )
+    .await;
+    let mut firsts = Vec::new();
+    for id in 1..=3 {
+        let mut stream = session
+            .post(&with_token(call(id, "chatty", json!({}))))
+            .await;
+        firsts.push(stream.message().await.unwrap().0);
+        while stream.event().await.is_some() {}
+    }
+    // The third made room for itself; the second is there as a whole.
+    assert_eq!(session.get(firsts[0].as_deref()).await.status, 400);
+    for (first, id) in [(&firsts[1], 2), (&firsts[2], 3)] {
+        let mut again = session.get(first.as_deref()).await;
+        assert_eq!(again.status, 200);
+        let mut last = Value::Null;
+        while let Some((_, message)) = again.message().await {
+            last = message;
+        }
+        assert_eq!(last["id"], id);
+    }
+}
+
+#[tokio::test]
+async fn a_subscription_that_does_not_keep_up_ends() {
+    let mut settings = HttpSettings::default();
+    settings.max_events = 5;
+    let server = hello().list_changes().build().unwrap();
+    let address = start(&server, settings).await;
+    let filter = json!({"notifications": {"toolsListChanged": true}});
+    let listen = modern("sub", "subscriptions/listen", filter);
+    let mut stream = Post::modern(&listen).send(address).await;
+    let (_, acknowledged) = stream.message().await.unwrap();
+    assert_eq!(
+        acknowledged["method"],
+        "notifications/subscriptions/acknowledged"
+    );
+    // Nothing is read meanwhile: this test and the server share a thread.
+    for _ in 0..100 {
+        server.changes().tools_changed();
+    }
+    let mut news = 0;
+    let last = loop {
+        let (_, message) = stream.message().await.unwrap();
+        if message["id"] == "sub" {
+            break message;
+        }
+        news += 1;
+    };
+    // Changes have four times the room of progress; then the client is sent to look for itself.
+    assert_eq!(news, 20);
+    assert_eq!(last["result"]["resultType"], "complete");
+    assert_eq!(stream.event().await, None);
+}
+
+#[tokio::test]
+async fn news_from_another_thread_do_not_wait_for_the_answer() {
+    let (open, gate) = std::sync::mpsc::channel();
+    let gate = std::sync::Mutex::new(gate);
+    let slow = Tool::blocking("slow", "Blocks.", move |context, _: NoArguments| {
+        context.progress(1.0, None);
+        gate.lock().unwrap().recv()?;
+        Ok("done")
+    });
+    let address = start(
+        &hello().tool(slow).build().unwrap(),
+        HttpSettings::default(),
+    )
+    .await;
+    let request = modern(
+        "slow",
+        "tools/call",
+        json!({"name": "slow", "arguments": {}}),
+    );
+    let mut stream = Post::modern(&with_token(request)).send(address).await;
+    let (_, news) = stream.message().await.unwrap();
+    assert_eq!(news["params"]["progress"], 1.0);
+    open.send(()).unwrap();
+    let (_, answer) = stream.message().await.unwrap();
+    assert_eq!(text(&answer), "done");
 }

@@ -1,4 +1,27 @@
-//! Every limit at its limit.
+//! Every limit at its limit, by the setting that names it:
+//!
+//! | Setting | Test |
+//! |---|---|
+//! | `max_frame` | `fault_23_a_message_of_the_greatest_length_and_one_longer` |
+//! | `max_running`, `max_waiting` | `so_many_handlers_run_and_so_many_requests_wait`; over HTTP `http::so_many_requests_run_and_wait` |
+//! | `max_output` | `a_client_that_does_not_read_is_not_read_from_and_loses_news_only` |
+//! | `page_size` | `lists_come_in_pages_of_a_size` |
+//! | `max_watched` | `so_many_resources_are_watched` |
+//! | `max_listens` | `so_many_subscriptions_are_open` |
+//! | `max_tasks` | `so_many_tasks_are_kept` |
+//! | `task_ttl` | `a_task_is_kept_so_long_at_most`, `tasks::x_tskx_16_tasks_expire` |
+//! | `max_questions` | `so_many_questions_are_asked`, `so_many_questions_are_asked_of_a_legacy_client`, `so_many_questions_are_asked_by_a_task` |
+//! | `max_state` | `a_state_has_a_greatest_length` |
+//! | `state_ttl` | `asking::s_mrtr_08_a_state_expires` |
+//! | `max_redeemed` | `asking::s_mrtr_09_a_redeemed_state_is_good_once` |
+//! | `end_grace` | `the_end_of_input_has_a_grace` |
+//! | HTTP `max_body` | `http::fault_61_a_body_has_a_greatest_length` |
+//! | HTTP `max_sessions`, `session_idle` | `http_streams::there_are_so_many_sessions_and_idle_ones_make_room` |
+//! | HTTP `max_events` | `http_streams::so_many_events_wait_for_a_client_that_does_not_read`, `http_streams::a_subscription_that_does_not_keep_up_ends` |
+//! | HTTP `max_event_bytes` | `http_streams::so_many_bytes_wait_for_a_client_that_does_not_read` |
+//! | HTTP `max_streams` | `http_streams::so_many_finished_streams_are_kept_for_clients_that_come_back` |
+//! | HTTP `keep_alive` | `http_streams::a_silent_stream_shows_that_it_is_alive` |
+//! | HTTP `retry` | `http_streams::s_shl_20_to_22_a_client_comes_back_for_the_rest` |
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,6 +34,52 @@ use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 
 use crate::support::{Wire, call, hello, modern, modern_with, text};
+
+#[test]
+fn every_setting_is_in_the_table_and_every_test_of_the_table_exists() {
+    let pages = [
+        ("limits", include_str!("limits.rs")),
+        ("http", include_str!("http.rs")),
+        ("http_streams", include_str!("http_streams.rs")),
+        ("tasks", include_str!("tasks.rs")),
+        ("asking", include_str!("asking.rs")),
+    ];
+    let rows = pages[0]
+        .1
+        .lines()
+        .filter_map(|line| line.strip_prefix("//! | "));
+    let rows: Vec<(&str, &str)> = rows.filter_map(|row| row.split_once(" | ")).collect();
+    let settings = [
+        include_str!("../../src/settings.rs"),
+        include_str!("../../src/http/settings.rs"),
+    ];
+    // What bounds nothing: where the server is found, who may reach it, and the limits as a whole.
+    let unbounded = ["path", "allowed_hosts", "allowed_origins", "limits"];
+    for line in settings.iter().flat_map(|page| page.lines()) {
+        let Some((name, _)) = line
+            .strip_prefix("    pub ")
+            .and_then(|it| it.split_once(": "))
+        else {
+            continue;
+        };
+        if name.starts_with("fn ") {
+            continue;
+        }
+        let has_row = rows
+            .iter()
+            .any(|(names, _)| names.contains(&format!("`{name}`")));
+        assert!(has_row || unbounded.contains(&name), "{name} has no test");
+    }
+    for test in rows
+        .iter()
+        .skip(1)
+        .flat_map(|(_, tests)| tests.split('`').skip(1).step_by(2))
+    {
+        let (page, name) = test.split_once("::").unwrap_or(("limits", test));
+        let (_, page) = pages.iter().find(|(it, _)| *it == page).unwrap();
+        assert!(page.contains(&format!("fn {name}()")), "{test} is missing");
+    }
+}
 
 fn ping(id: u64) -> Value {
     json!({"jsonrpc": "2.0", "id": id, "method": "ping"})
@@ -243,6 +312,27 @@ async fn so_many_tasks_are_kept() {
     assert_eq!(wire.ask(begin(3)).await["error"]["code"], -32603);
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_task_is_kept_so_long_at_most() {
+    let gate = Arc::new(Semaphore::new(1));
+    let server = Server::builder("test", "1")
+        .tool(gated(&gate).tasks(TaskSupport::Optional))
+        .limits(|it| it.task_ttl = Duration::from_secs(10))
+        .build()
+        .unwrap();
+    let mut wire = Wire::legacy(&server, "2025-11-25", json!({})).await;
+    let mut begin = call(1, "wait", json!({}));
+    begin["params"]["task"] = json!({"ttl": 60_000});
+    let task = wire.ask(begin).await["result"]["task"].take();
+    assert_eq!(task["ttl"], 10_000, "no longer than the server keeps it");
+    let look = json!({"jsonrpc": "2.0", "id": 2, "method": "tasks/get", "params": {"taskId": task["taskId"]}});
+    for (seconds, is_kept) in [(9, true), (2, false)] {
+        tokio::time::sleep(Duration::from_secs(seconds)).await;
+        let state = wire.ask(look.clone()).await;
+        assert_eq!(state.get("result").is_some(), is_kept, "{state}");
+    }
+}
+
 /// A tool that asks so many questions, each with an answer of some size.
 fn asking(count: usize) -> Tool {
     Tool::new(
@@ -298,6 +388,62 @@ async fn so_many_questions_are_asked() {
         let (round, answer) = rounds(&mut wire, 1).await;
         assert_eq!(round, 3);
         assert_eq!(answer.get("result").is_some(), is_allowed, "{answer}");
+    }
+}
+
+#[tokio::test]
+async fn so_many_questions_are_asked_of_a_legacy_client() {
+    for (count, is_allowed) in [(3, true), (4, false)] {
+        let server = Server::builder("test", "1")
+            .tool(asking(count))
+            .limits(|it| it.max_questions = 3);
+        let server = server.build().unwrap();
+        let mut wire = Wire::legacy(&server, "2025-11-25", json!({"elicitation": {}})).await;
+        wire.send(&call(1, "ask", json!({}))).await;
+        for _ in 1..=3 {
+            let question = wire.next().await;
+            assert_eq!(question["method"], "elicitation/create");
+            let result = json!({"action": "decline"});
+            wire.send(&json!({"jsonrpc": "2.0", "id": question["id"], "result": result}))
+                .await;
+        }
+        let answer = wire.next().await;
+        assert_eq!(answer.get("result").is_some(), is_allowed, "{answer}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn so_many_questions_are_asked_by_a_task() {
+    let extension = json!({"elicitation": {}, "extensions": {"io.modelcontextprotocol/tasks": {}}});
+    for (count, status) in [(3, "completed"), (4, "failed")] {
+        let server = Server::builder("test", "1")
+            .tool(asking(count).tasks(TaskSupport::Optional))
+            .limits(|it| it.max_questions = 3);
+        let mut wire = Wire::new(&server.build().unwrap());
+        let params = json!({"name": "ask", "arguments": {}});
+        let begun = modern_with(0, "tools/call", params, extension.clone());
+        let task = wire.ask(begun).await["result"]["taskId"].clone();
+        let mut answered = 0;
+        let last = loop {
+            let look = json!({"taskId": task});
+            let look = modern_with(1, "tasks/get", look, extension.clone());
+            let state = wire.ask(look).await["result"].take();
+            let Some(open) = state["inputRequests"]
+                .as_object()
+                .filter(|it| !it.is_empty())
+            else {
+                break state;
+            };
+            let keys = open
+                .keys()
+                .map(|key| (key.clone(), json!({"action": "decline"})));
+            let responses: serde_json::Map<_, _> = keys.collect();
+            answered += responses.len();
+            let update = json!({"taskId": task, "inputResponses": responses});
+            let update = modern_with(2, "tasks/update", update, extension.clone());
+            wire.ask(update).await;
+        };
+        assert_eq!((answered, &last["status"]), (3, &json!(status)), "{last}");
     }
 }
 

@@ -136,6 +136,22 @@ async fn s_init_20_a_server_can_speak_fewer_revisions() {
     assert_eq!(answer["result"]["protocolVersion"], "2025-03-26");
     let answer = wire.ask(modern(1, "server/discover", json!({}))).await;
     assert_eq!(answer["error"]["code"], -32022);
+    let answer = wire.ask(json!({"jsonrpc": "2.0", "id": 2, "method": "server/discover"}));
+    assert_eq!(answer.await["error"]["code"], -32601);
+}
+
+/// An unknown method would mark the server as a legacy one.
+#[tokio::test]
+async fn s_mod_11_a_discover_without_metadata_is_told_what_it_lacks() {
+    let mut wire = Wire::new(&hello().build().unwrap());
+    for params in [json!({}), json!({"_meta": {"progressToken": 1}})] {
+        let discover =
+            json!({"jsonrpc": "2.0", "id": 1, "method": "server/discover", "params": params});
+        let answer = wire.ask(discover).await;
+        assert_eq!(answer["error"]["code"], -32602);
+        let message = answer["error"]["message"].as_str().unwrap();
+        assert!(message.contains("protocolVersion"), "{message}");
+    }
 }
 
 #[tokio::test]

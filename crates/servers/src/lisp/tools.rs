@@ -24,7 +24,9 @@ an error says its kind and place. Name a session to keep definitions for later c
 const INSTRUCTIONS: &str = "\
 Compute with evaluate-lisp: exact arithmetic, text and list work, small simulations. A call \
 without a session starts from nothing. Calls that name the same session share definitions; when \
-an answer says that the session is new or lost, define again what you need.";
+an answer says that the session is new or lost, define again what you need. A session outlives \
+connections and belongs to everybody with the same credentials, so choose a name that others \
+would not.";
 
 #[derive(Debug, Deserialize)]
 struct Arguments {

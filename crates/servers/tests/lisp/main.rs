@@ -4,6 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "everything here is a test")]
 
 mod attacks;
+mod callers;
 mod evaluation;
 mod limits;
 #[cfg(target_os = "linux")]
@@ -38,6 +39,7 @@ fn main() -> ExitCode {
         sessions::a_session_takes_one_program_at_a_time,
         sessions::a_cancelled_evaluation_keeps_its_session,
         sessions::one_hundred_definitions_at_a_time,
+        callers::over_http_a_session_belongs_to_who_asks_and_outlives_connections,
     ];
     #[cfg(target_os = "linux")]
     let of_linux = harness::tests![
