@@ -15,7 +15,7 @@ use crate::authorization::quoted;
 /// Nothing of a request was sent, as nobody took the connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unreachable {
-    /// In which route.
+    /// In which way.
     pub kind: UnreachableKind,
     /// The server, as host and port.
     pub server: String,
@@ -45,11 +45,11 @@ pub enum UnreachableKind {
     Expired,
     /// The server's certificate is not valid yet.
     NotYetValid,
-    /// The server's certificate is wrong in another route.
+    /// The server's certificate is wrong in another way.
     BadCertificate,
     /// What answers speaks no TLS.
     NoTls,
-    /// TLS failed in another route.
+    /// TLS failed in another way.
     Tls,
     /// There is no connection to the proxy.
     ProxyUnreachable,
