@@ -367,6 +367,9 @@ pub(crate) struct RawServe {
     /// Serve HTTP at this address instead of stdin and stdout
     #[arg(long, value_name = "ADDR")]
     pub(crate) http: Option<SocketAddr>,
+    /// Let only those in over HTTP who bring the token in this environment variable
+    #[arg(long, value_name = "VAR", requires = "http")]
+    pub(crate) token_env: Option<String>,
 }
 
 impl RawServe {
@@ -375,6 +378,7 @@ impl RawServe {
         Self {
             served: RawServed::Demo,
             http: None,
+            token_env: None,
         }
     }
 }

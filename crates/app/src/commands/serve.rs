@@ -35,7 +35,10 @@ pub(crate) async fn run(asked: RawServe, output: &Output) -> Result<(), Failure>
     let server =
         server.map_err(|error| Failure::unexpected(format!("cannot build the server: {error}")))?;
     match asked.http {
-        Some(address) => over_http(server, address, output).await,
+        Some(address) => {
+            let settings = settings(asked.token_env.as_deref())?;
+            over_http(server, address, settings, output).await
+        }
         None => match server.serve_stdio().await {
             Ok(_) => Ok(()),
             Err(error) => Err(Failure::unexpected(format!(
@@ -45,8 +48,26 @@ pub(crate) async fn run(asked: RawServe, output: &Output) -> Result<(), Failure>
     }
 }
 
-async fn over_http(server: Server, address: SocketAddr, output: &Output) -> Result<(), Failure> {
-    // Nobody is asked who they are, so only this machine may ask (S1).
+/// Who may come in. A token on the command line would be seen by everybody on the machine.
+fn settings(token_env: Option<&str>) -> Result<HttpSettings, Failure> {
+    let Some(name) = token_env else {
+        return Ok(HttpSettings::default());
+    };
+    match std::env::var(name) {
+        Ok(token) if !token.is_empty() => Ok(HttpSettings::default().bearer_token(&token)),
+        _ => Err(Failure::usage(format!(
+            "the variable {name} holds no token"
+        ))),
+    }
+}
+
+async fn over_http(
+    server: Server,
+    address: SocketAddr,
+    settings: HttpSettings,
+    output: &Output,
+) -> Result<(), Failure> {
+    // Nothing is encrypted, so only this machine may ask (S1).
     if !address.ip().is_loopback() {
         let message = format!("{address} can be reached from other machines");
         return Err(Failure::usage(message).hint("use a loopback address, like 127.0.0.1:8080"));
@@ -58,7 +79,6 @@ async fn over_http(server: Server, address: SocketAddr, output: &Output) -> Resu
     };
     let listener = TcpListener::bind(address).await.map_err(cannot)?;
     let bound = listener.local_addr().map_err(cannot)?;
-    let settings = HttpSettings::default();
     output.note(&format!("serving at http://{bound}{}", settings.path));
     let first = interrupts.clone();
     let stop = async move { first.raised().await };

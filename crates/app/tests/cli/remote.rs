@@ -1,7 +1,7 @@
 //! Servers behind a URL, at the shell: the real binary over real sockets.
 
 use std::io::{BufRead as _, BufReader};
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use attache_testkit::http::{Answer, HttpScript, HttpServer, On};
@@ -20,8 +20,11 @@ struct Remote {
 
 impl Remote {
     fn start() -> Self {
-        let mut child = attache()
-            .args(["serve", "lisp", "--http", "127.0.0.1:0"])
+        Self::run(attache().args(["serve", "lisp", "--http", "127.0.0.1:0"]))
+    }
+
+    fn run(command: &mut Command) -> Self {
+        let mut child = command
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::piped())
@@ -74,6 +77,29 @@ impl Web {
 
 fn legacy() -> HttpScript {
     HttpScript::legacy("2025-11-25")
+}
+
+#[test]
+fn a_served_server_can_ask_for_a_token() {
+    let serve = ["serve", "demo", "--http", "127.0.0.1:0", "--token-env"];
+    let remote = Remote::run(attache().args(serve).arg("DOOR").env("DOOR", "open-sesame"));
+    let error = run(&["tools", "--json", &remote.url]).expect(3).error();
+    assert_eq!(error["kind"], "auth");
+    let config = format!(
+        "[servers.door]\nurl = \"{}\"\nheaders = {{ Authorization = \"Bearer ${{KEY}}\" }}\n",
+        remote.url
+    );
+    let home = home("door", &config);
+    let call = ["call", "door/echo", "message=hi"];
+    let told = finish(home.attache().args(call).env("KEY", "open-sesame"));
+    assert_eq!(told.expect(0).stdout, "hi\n");
+    // Over a pipe everybody is let in anyway, and an empty variable is no lock.
+    run(&["serve", "demo", "--token-env", "DOOR"]).expect(2);
+    let empty = run(&[&serve[..], &["NOTHING_IS_HERE"]].concat()).expect(2);
+    assert!(
+        empty.stderr.contains("NOTHING_IS_HERE holds no token"),
+        "{empty:?}"
+    );
 }
 
 #[test]
