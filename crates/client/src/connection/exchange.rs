@@ -17,7 +17,8 @@ use tokio::sync::oneshot;
 
 use super::writer::{Unsent, Urgency};
 use super::{
-    Answer, CallKind, Failure, Link, Outlet, Parcel, Patience, ProgressQueue, TimeLeft, Waiter, Way,
+    Answer, CallKind, Failure, Journey, Link, Outlet, Parcel, Patience, ProgressQueue, TimeLeft,
+    Waiter, Way,
 };
 use crate::error::CloseReason;
 
@@ -35,17 +36,35 @@ pub(crate) struct Exchange {
     link: Arc<Link>,
     id: u64,
     answer: oneshot::Receiver<Answer>,
+    /// The way to the answer, if it goes on only while this is polled.
+    journey: Option<Journey>,
     progress: Option<Arc<ProgressQueue>>,
     /// The call has not ended, as far as this side knows.
     open: bool,
 }
 
 impl Link {
-    /// Writes a request and begins to wait for its answer.
+    /// Writes a request and begins to wait for its answer, which comes also while nobody polls.
+    pub(crate) fn begin(
+        self: &Arc<Self>,
+        method: &str,
+        params: &Params,
+        extra_meta: &MetaFields,
+        wish: ProgressWish,
+        patience: Patience,
+    ) -> Result<Exchange, Failure> {
+        let mut exchange = self.begin_polled(method, params, extra_meta, wish, patience)?;
+        if let Some(journey) = exchange.journey.take() {
+            journey.set_off();
+        }
+        Ok(exchange)
+    }
+
+    /// The same for a caller that polls until the answer comes.
     ///
     /// The call begins and its frame is handed to the writer in one step: a call in the table whose
     /// frame was not handed over does not exist, so whether it was sent is always known.
-    pub(crate) fn begin(
+    pub(crate) fn begin_polled(
         self: &Arc<Self>,
         method: &str,
         params: &Params,
@@ -75,6 +94,7 @@ impl Link {
         };
         let write =
             |lines: &mut Vec<u8>| self.write_request(lines, id, method, params, extra_meta, wish);
+        let mut journey = None;
         let way = match &self.outlet {
             Outlet::Stream(writer) => match writer.send(urgency, write) {
                 Ok(frame_end) => Way::Stream { frame_end },
@@ -84,13 +104,13 @@ impl Link {
             Outlet::Carrier(carrier) => {
                 let mut line = Vec::with_capacity(256 + params.as_str().len());
                 write(&mut line).map_err(Failure::unwritable)?;
-                // Its task cannot end the call before this step is over: it needs the table.
-                Way::Carried(carrier.carry(Parcel {
+                let way = journey.insert(carrier.carry(Parcel {
                     id,
                     method,
                     params,
                     line,
-                }))
+                }));
+                Way::Carried(way.carriage())
             }
         };
         let waiter = Waiter {
@@ -108,6 +128,7 @@ impl Link {
             link: self.clone(),
             id,
             answer,
+            journey,
             progress,
             open: true,
         })
@@ -198,8 +219,18 @@ impl Exchange {
 
     /// Polls for the answer, which comes once.
     pub(crate) fn poll_answered(&mut self, context: &mut Context<'_>) -> Poll<Answer> {
+        if let Some(journey) = &mut self.journey
+            && Pin::new(journey).poll(context).is_ready()
+        {
+            self.journey = None;
+        }
         let answer = ready!(Pin::new(&mut self.answer).poll(context));
         self.open = false;
+        if let Some(journey) = self.journey.take() {
+            // The answer came on another way; this one is gone to its end, so that its connection
+            // can be used again.
+            journey.set_off();
+        }
         // Every call that leaves the table is answered, so a lost channel means the table is gone.
         let lost = || Err(Failure::OutcomeUnknown(CloseReason::ClosedHere));
         Poll::Ready(answer.unwrap_or_else(|_| lost()))

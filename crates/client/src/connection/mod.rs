@@ -37,7 +37,7 @@ use crate::settings::{CancelForm, Limits, Quirks, Settings, Timeouts};
 pub(crate) use deadline::{FOR_EVER, Patience, TimeLeft};
 use dispatch::Regard;
 pub(crate) use exchange::{Exchange, ProgressWish};
-pub(crate) use outlet::{Carriage, Carrier, Outlet, Parcel};
+pub(crate) use outlet::{Carriage, Carrier, Journey, Outlet, Parcel};
 use progress::ProgressQueue;
 pub(crate) use reader::ReadEnd;
 pub(crate) use writer::WriteEnd;
@@ -96,7 +96,7 @@ enum Way {
         frame_end: u64,
     },
     /// On its own.
-    Carried(Carriage),
+    Carried(Arc<Carriage>),
 }
 
 impl Way {

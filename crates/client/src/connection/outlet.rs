@@ -7,11 +7,13 @@
 
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll};
 
 use attache_protocol::Revision;
 use attache_protocol::frame::Params;
+use tokio::runtime::Handle;
 use tokio::task::AbortHandle;
 
 use super::writer::{WriteHalf, Writer};
@@ -42,8 +44,8 @@ pub(crate) struct Parcel<'a> {
 
 /// A transport that carries each message on its own way.
 pub(crate) trait Carrier: Send + Sync {
-    /// Takes a request on its way. It must not wait, and must not end the call before it returns.
-    fn carry(&self, parcel: Parcel<'_>) -> Carriage;
+    /// Prepares the way of a request. It must not wait, and nothing happens before the way is polled.
+    fn carry(&self, parcel: Parcel<'_>) -> Journey;
 
     /// Takes a message that nobody waits for.
     fn carry_aside(&self, line: &[u8]);
@@ -76,25 +78,93 @@ pub(crate) trait Carrier: Send + Sync {
     fn close(&self);
 }
 
-/// A request on its way.
+/// A request on its way, as seen by the one who carries it and by the table of calls.
+#[derive(Default)]
 pub(crate) struct Carriage {
-    departed: Arc<AtomicBool>,
-    task: AbortHandle,
+    /// Set before any byte of it can arrive.
+    pub(crate) departed: AtomicBool,
+    beside: Mutex<Beside>,
+}
+
+/// What goes on for a request besides its caller.
+#[derive(Default)]
+enum Beside {
+    #[default]
+    Nothing,
+    Task(AbortHandle),
+    /// Nobody waits any more, so nothing begins either.
+    Stopped,
 }
 
 impl Carriage {
-    /// A request that `task` carries, which sets `departed` before any byte of it can arrive.
-    pub(crate) fn new(departed: Arc<AtomicBool>, task: AbortHandle) -> Self {
-        Self { departed, task }
-    }
-
     /// Whether the server may have seen it.
     pub(crate) fn may_have_arrived(&self) -> bool {
         self.departed.load(Ordering::Acquire)
     }
 
+    /// Goes on in a task of its own, unless nobody waits any more.
+    pub(crate) fn go_on_beside(
+        &self,
+        runtime: &Handle,
+        way: impl Future<Output = ()> + Send + 'static,
+    ) {
+        let mut beside = self.beside();
+        if !matches!(*beside, Beside::Stopped) {
+            *beside = Beside::Task(runtime.spawn(way).abort_handle());
+        }
+    }
+
     /// Stops carrying it, which closes the stream its answer would come on.
     pub(crate) fn stop(&self) {
-        self.task.abort();
+        let former = std::mem::replace(&mut *self.beside(), Beside::Stopped);
+        if let Beside::Task(task) = former {
+            task.abort();
+        }
+    }
+
+    fn beside(&self) -> MutexGuard<'_, Beside> {
+        self.beside.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The way of a request to its answer, which goes on wherever it is polled. A caller that waits for
+/// the answer anyway polls it itself, which saves waking a task to wake the caller.
+pub(crate) struct Journey {
+    carriage: Arc<Carriage>,
+    runtime: Handle,
+    way: Pin<Box<dyn Future<Output = ()> + Send>>,
+}
+
+impl Journey {
+    pub(crate) fn new(
+        carriage: Arc<Carriage>,
+        runtime: Handle,
+        way: impl Future<Output = ()> + Send + 'static,
+    ) -> Self {
+        Self {
+            carriage,
+            runtime,
+            way: Box::pin(way),
+        }
+    }
+
+    pub(super) fn carriage(&self) -> Arc<Carriage> {
+        self.carriage.clone()
+    }
+
+    /// Goes on by itself.
+    pub(super) fn set_off(self) {
+        self.carriage.go_on_beside(&self.runtime, self.way);
+    }
+}
+
+impl Future for Journey {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        // The caller may be polled by another executor, and sockets belong to this runtime.
+        let runtime = self.runtime.clone();
+        let _entered = runtime.enter();
+        self.way.as_mut().poll(context)
     }
 }

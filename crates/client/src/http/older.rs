@@ -18,7 +18,7 @@ use super::content::{Content, Refusal, refusal, stated_type};
 use super::error::HttpError;
 use super::send::{Outgoing, Wire};
 use super::unreachable::innermost;
-use crate::connection::{Carriage, Carrier, Failure, Link, Parcel};
+use crate::connection::{Carriage, Carrier, Failure, Journey, Link, Parcel};
 use crate::error::{CloseReason, ConnectError};
 use crate::settings::Settings;
 
@@ -232,22 +232,20 @@ impl Shared {
 }
 
 impl Carrier for OlderCarrier {
-    fn carry(&self, parcel: Parcel<'_>) -> Carriage {
-        let departed = Arc::new(AtomicBool::new(false));
+    fn carry(&self, parcel: Parcel<'_>) -> Journey {
+        let carriage = Arc::new(Carriage::default());
         let (id, line) = (parcel.id, parcel.line);
-        let task = self.0.runtime.spawn({
-            let (shared, departed) = (self.0.clone(), departed.clone());
-            async move {
-                // The semaphore is never closed.
-                let _permit = shared.posts.acquire().await;
-                if let Err(failure) = shared.post(line, &departed).await
-                    && let Some(link) = shared.link.get().and_then(Weak::upgrade)
-                {
-                    link.fail(id, failure);
-                }
+        let (shared, carried) = (self.0.clone(), carriage.clone());
+        let way = async move {
+            // The semaphore is never closed.
+            let _permit = shared.posts.acquire().await;
+            if let Err(failure) = shared.post(line, &carried.departed).await
+                && let Some(link) = shared.link.get().and_then(Weak::upgrade)
+            {
+                link.fail(id, failure);
             }
-        });
-        Carriage::new(departed, task.abort_handle())
+        };
+        Journey::new(carriage, self.0.runtime.clone(), way)
     }
 
     fn carry_aside(&self, line: &[u8]) {

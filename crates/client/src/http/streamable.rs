@@ -5,7 +5,7 @@
 
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
 use attache_protocol::frame::Params;
@@ -25,7 +25,7 @@ use super::mirrors::{ToolHeaders, result_in, stated_version};
 use super::send::{Outgoing, Wire};
 use super::session::{Session, Told};
 use super::target::HttpTarget;
-use crate::connection::{Carriage, Carrier, Failure, Link, Parcel};
+use crate::connection::{Carriage, Carrier, Failure, Journey, Link, Parcel};
 use crate::error::CloseReason;
 use crate::settings::{Limits, Settings, Timeouts};
 
@@ -67,7 +67,7 @@ pub(super) struct Post {
     body: Bytes,
     /// What to remember if the server agrees.
     params: Option<Params>,
-    departed: Arc<AtomicBool>,
+    carriage: Arc<Carriage>,
 }
 
 impl Streamable {
@@ -100,14 +100,11 @@ impl Streamable {
 }
 
 impl Carrier for Streamable {
-    fn carry(&self, parcel: Parcel<'_>) -> Carriage {
-        let departed = Arc::new(AtomicBool::new(false));
-        let post = self.0.post(parcel, departed.clone());
+    fn carry(&self, parcel: Parcel<'_>) -> Journey {
+        let carriage = Arc::new(Carriage::default());
+        let post = self.0.post(parcel, carriage.clone());
         let underway = Underway::begin(&self.0);
-        let task = self.0.spawn(async move {
-            underway.0.run(post).await;
-        });
-        Carriage::new(departed, task)
+        Journey::new(carriage, self.0.runtime.clone(), underway.run(post))
     }
 
     fn carry_aside(&self, line: &[u8]) {
@@ -154,13 +151,31 @@ impl Carrier for Streamable {
     }
 }
 
-/// Counts a request while it is on its way, however its task ends.
+/// Counts a request while it is on its way, however that ends.
 struct Underway(Arc<Shared>);
 
 impl Underway {
     fn begin(shared: &Arc<Shared>) -> Self {
         shared.on_their_way.fetch_add(1, Ordering::Relaxed);
         Self(shared.clone())
+    }
+
+    /// Carries a request to the end of its call. The answer's head is awaited by the caller; a
+    /// stream of events goes on in a task of its own, as more than the answer may come on it.
+    async fn run(self, post: Post) {
+        let Some(link) = self.0.link() else { return };
+        match self.0.exchange(&link, &post).await {
+            Ok(Some(stream)) => {
+                let carriage = post.carriage.clone();
+                let runtime = self.0.runtime.clone();
+                carriage.go_on_beside(&runtime, async move {
+                    let followed = self.0.follow(&link, &post, stream).await;
+                    end(&link, &post, followed);
+                });
+            }
+            Ok(None) => end(&link, &post, Ok(())),
+            Err(failure) => end(&link, &post, Err(failure)),
+        }
     }
 }
 
@@ -188,7 +203,7 @@ impl Shared {
         self.revision.get().map(|revision| revision.era()) == Some(Era::Modern)
     }
 
-    fn post(&self, parcel: Parcel<'_>, departed: Arc<AtomicBool>) -> Post {
+    fn post(&self, parcel: Parcel<'_>, carriage: Arc<Carriage>) -> Post {
         let Parcel {
             id,
             method,
@@ -212,22 +227,16 @@ impl Shared {
             params: (modern.is_none() && Told::is_kept(method)).then(|| params.clone()),
             modern,
             body: line.into(),
-            departed,
+            carriage,
         }
     }
 
-    /// Carries a request to the end of its call.
-    async fn run(self: &Arc<Self>, post: Post) {
-        let Some(link) = self.link() else { return };
-        let failure = match self.exchange(&link, &post).await {
-            Ok(()) => Failure::OutcomeUnknown(CloseReason::EndOfStream),
-            Err(failure) => failure,
-        };
-        // Nothing happens if the answer has come, which is what success means.
-        link.fail(post.id, failure);
-    }
-
-    async fn exchange(self: &Arc<Self>, link: &Arc<Link>, post: &Post) -> Result<(), Failure> {
+    /// Sends a request and takes its answer, or gives the stream it will come on.
+    async fn exchange(
+        self: &Arc<Self>,
+        link: &Arc<Link>,
+        post: &Post,
+    ) -> Result<Option<Response>, Failure> {
         let session = self.session_of(post);
         let response = self.send(post, session.as_deref()).await?;
         let Some(lost) = session.filter(|session| is_lost(session, &response)) else {
@@ -239,7 +248,7 @@ impl Shared {
             return Err(Failure::OutcomeUnknown(CloseReason::SessionLost));
         }
         let session = renewed?;
-        post.departed.store(false, Ordering::Release);
+        post.carriage.departed.store(false, Ordering::Release);
         let response = self.send(post, Some(&session)).await?;
         if is_lost(&session, &response) {
             return Err(Failure::OutcomeUnknown(CloseReason::SessionLost));
@@ -266,7 +275,9 @@ impl Shared {
             (None, None) => HeaderMap::new(),
         };
         let outgoing = Outgoing::post(headers, post.body.clone());
-        let sent = self.wire.send(&self.wire.url, &outgoing, &post.departed);
+        let sent = self
+            .wire
+            .send(&self.wire.url, &outgoing, &post.carriage.departed);
         let response = sent.await;
         if self.revision.get().is_none() {
             self.note_answer(&post.method, response.as_ref());
@@ -295,13 +306,13 @@ impl Shared {
         link: &Arc<Link>,
         post: &Post,
         mut response: Response,
-    ) -> Result<(), Failure> {
+    ) -> Result<Option<Response>, Failure> {
         let status = response.status();
         if !status.is_success() {
             return match refusal(response).await {
                 Refusal::Message(message) => {
                     self.deliver(link, post, &message);
-                    Ok(())
+                    Ok(None)
                 }
                 Refusal::Plain(error) => Err(Failure::Http(error)),
             };
@@ -322,9 +333,9 @@ impl Shared {
                     let problem = "the body holds no answer to the request";
                     return Err(Failure::Protocol(problem.to_owned()));
                 }
-                Ok(())
+                Ok(None)
             }
-            Content::Events => self.follow(link, post, response).await,
+            Content::Events => Ok(Some(response)),
             Content::Empty => Err(Failure::Protocol(format!(
                 "HTTP status {} and no answer",
                 status.as_u16()
@@ -353,6 +364,15 @@ impl Shared {
         }
         link.receive_for(post.id, message);
     }
+}
+
+/// Ends a call that has no answer. Nothing happens if it has come, which is what success means.
+fn end(link: &Link, post: &Post, carried: Result<(), Failure>) {
+    let failure = match carried {
+        Ok(()) => Failure::OutcomeUnknown(CloseReason::EndOfStream),
+        Err(failure) => failure,
+    };
+    link.fail(post.id, failure);
 }
 
 /// Whether the server says that it does not know a session (any more).

@@ -222,3 +222,33 @@ async fn a_bad_line_between_cuts_calls_and_spares_the_rest() {
     assert!(proxy.connections() > 5);
     assert!(balanced(&client));
 }
+
+/// Wakes a thread that sleeps until its future can go on.
+struct Unpark(std::thread::Thread);
+
+impl std::task::Wake for Unpark {
+    fn wake(self: std::sync::Arc<Self>) {
+        self.0.unpark();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn a_call_can_be_awaited_by_any_executor() {
+    let (web, client) = connected(legacy()).await;
+    let calling = client.clone();
+    let waiting = std::thread::spawn(move || {
+        let waker = std::sync::Arc::new(Unpark(std::thread::current())).into();
+        let mut context = std::task::Context::from_waker(&waker);
+        let mut call = std::pin::pin!(echo(&calling).into_future());
+        loop {
+            if let std::task::Poll::Ready(answer) = call.as_mut().poll(&mut context) {
+                return answer.map(drop);
+            }
+            std::thread::park();
+        }
+    });
+    let answered = tokio::task::spawn_blocking(move || waiting.join().unwrap()).await;
+    answered.unwrap().unwrap();
+    assert_eq!(web.count_of("tools/call"), 1);
+    assert!(balanced(&client));
+}
