@@ -2,7 +2,6 @@
 
 use std::io::{BufRead as _, BufReader};
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
 
 use attache_testkit::http::{Answer, HttpScript, HttpServer, On};
 use attache_testkit::real_servers::{EverythingTransport, Listening};
@@ -10,7 +9,7 @@ use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 
 use crate::configured::home;
-use crate::harness::{Outcome, attache, finish, run, wait_until};
+use crate::harness::{Outcome, attache, finish, run};
 
 /// `attache serve lisp` over HTTP, on a port of its own.
 struct Remote {
@@ -308,6 +307,10 @@ fn promise_9_a_server_that_closes_at_once_sees_few_connections() {
 #[cfg(unix)]
 #[test]
 fn promise_9_a_watch_reopens_a_stream_that_closes_at_once_ever_more_slowly() {
+    use std::time::{Duration, Instant};
+
+    use crate::harness::wait_until;
+
     let web = Web::start(legacy().on(On::verb("GET"), Answer::close()));
     let streams = || web.server.requests_by("GET");
     let mut watch = attache()
