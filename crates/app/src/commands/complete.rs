@@ -144,22 +144,23 @@ fn candidates(typed: &Typed, current: &str, known: &Known) -> Vec<String> {
     let first = typed.positional.first();
     let verbs: Vec<&str> = typed.verbs.iter().map(String::as_str).collect();
     match (verbs.as_slice(), first) {
-        ([] | ["config"], None) => {
+        ([] | ["auth" | "config"], None) => {
             let verbs = typed.command.get_subcommands();
             let verbs = verbs.filter(|verb| !verb.is_hide_set());
             verbs.map(|verb| verb.get_name().to_owned()).collect()
         }
         (["completions"], None) => ["bash", "zsh", "fish"].map(str::to_owned).to_vec(),
-        (["ls" | "tools" | "resources" | "prompts" | "doctor" | "logs" | "trust"], None) => {
-            known.server_names(current)
-        }
+        (
+            ["ls" | "tools" | "resources" | "prompts" | "doctor" | "logs" | "trust"] | ["auth", _],
+            None,
+        ) => known.server_names(current),
         (["serve"], None) => {
             let served = typed.command.get_positionals().next();
             let served = served.map(Arg::get_possible_values).unwrap_or_default();
             served.iter().map(|it| it.get_name().to_owned()).collect()
         }
-        (["call"], None) => known.names::<Tool>(),
-        (["prompt"], None) => known.names::<Prompt>(),
+        (["call"], None) => known.names::<Tool>(current),
+        (["prompt"], None) => known.names::<Prompt>(current),
         (["read"], None) | (["watch"], _) => {
             let resources = known.entries::<Resource>();
             resources.map(|(_, resource)| resource.uri).collect()
@@ -264,8 +265,9 @@ impl Known {
         })
     }
 
-    /// The names of entries: plain ones where they suffice, and all qualified ones.
-    fn names<T: Listable>(&self) -> Vec<String> {
+    /// The names of entries: plain ones where they suffice, and all qualified ones. A server of
+    /// which nothing is remembered is offered as the beginning of a name.
+    fn names<T: Listable>(&self, current: &str) -> Vec<String> {
         let names: Vec<ToolName> = self.entries::<T>().map(|(name, _)| name).collect();
         let directory = Directory::new(names.iter().cloned());
         let plain = names
@@ -273,7 +275,10 @@ impl Known {
             .filter(|name| directory.is_unambiguous(&name.tool));
         let plain = plain.map(|name| name.tool.clone());
         let qualified = names.iter().map(ToString::to_string);
-        plain.chain(qualified).collect()
+        let mut servers = self.server_names(current);
+        servers.retain(|server| names.iter().all(|name| name.server.as_str() != server));
+        let unknown = servers.into_iter().map(|server| format!("{server}/"));
+        plain.chain(qualified).chain(unknown).collect()
     }
 
     fn find<T: Listable>(&self, given: &str) -> Option<T> {

@@ -35,14 +35,24 @@ _attache() {
     (( ${#whole} )) && compadd -Q -- $whole
     (( ${#answers} )) || _files
 }
-compdef _attache attache
+# A file in fpath is this function when it is first called, and must answer then.
+if [[ ${funcstack[1]} == _attache ]]; then
+    _attache "$@"
+else
+    compdef _attache attache
+fi
 "#;
 
 const FISH: &str = r#"function __attache_complete
     set -l words (commandline -opc)
-    $words[1] __complete -- $words[2..-1] (commandline -ct) 2>/dev/null
+    set -l answers ($words[1] __complete -- $words[2..-1] (commandline -ct) 2>/dev/null)
+    if set -q answers[1]
+        printf '%s\n' $answers
+    else
+        __fish_complete_path (commandline -ct)
+    end
 end
-complete -c attache -a '(__attache_complete)'
+complete -c attache -f -a '(__attache_complete)'
 "#;
 
 pub(super) fn run(shell: Shell, output: &Output) -> Result<(), Failure> {

@@ -82,6 +82,9 @@ fn servers_inside_the_program_are_completed() {
     for (words, expected) in [
         (&["tools", ""][..], &["notes", "other"][..]),
         (&["tools", "l"], &["lisp"]),
+        (&["call", "l"], &["lisp/"]),
+        (&["auth", "log"], &["login", "logout"]),
+        (&["auth", "login", "n"], &["notes"]),
         (&["call", "--server", "a"], &["attache-demo"]),
     ] {
         assert_eq!(complete(&home, words), expected, "{words:?}");
