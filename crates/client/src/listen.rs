@@ -103,6 +103,7 @@ impl Client {
                 ProgressWish::None,
                 Patience::Endless,
             )
+            .map(Exchange::unattended)
             .map_err(explain)?;
         let patience = self.link().timeouts.request;
         let acknowledged = acknowledgement(&mut events, exchange.id());

@@ -352,6 +352,7 @@ impl Negotiation<'_> {
         let params = Params::write(params).map_err(own_fault)?;
         self.link
             .begin(method, &params, request_meta, ProgressWish::None, patience)
+            .map(Exchange::unattended)
             .map_err(|failure| match judge(Err(failure)) {
                 Verdict::Left(error) => error,
                 verdict => ConnectError::Protocol(format!("{verdict:?}")),

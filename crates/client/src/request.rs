@@ -14,7 +14,7 @@ use attache_protocol::{
 use serde::Serialize;
 
 use crate::client::Client;
-use crate::connection::{Failure, Patience, ProgressWish, TimeLeft};
+use crate::connection::{Exchange, Failure, Patience, ProgressWish, TimeLeft};
 use crate::error::{Error, ServerError};
 use crate::meaning::meaning_of;
 use crate::sending::{Sending, SendingRaw};
@@ -214,7 +214,7 @@ impl Client {
         let begun = self
             .link()
             .begin(method, params, &request_meta, wish, patience);
-        let answer = match begun {
+        let answer = match begun.map(Exchange::unattended) {
             Ok(mut exchange) => {
                 let on_progress = &mut options.on_progress;
                 exchange

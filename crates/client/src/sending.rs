@@ -75,7 +75,7 @@ impl SendingRaw {
         let time = self.client.time_for(self.method, &work.options);
         let meta = work.options.meta_for(&self.client);
         let patience = Patience::While(time);
-        let begun = link.begin_polled(
+        let begun = link.begin(
             self.method,
             &work.params,
             &meta,

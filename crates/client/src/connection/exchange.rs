@@ -44,27 +44,11 @@ pub(crate) struct Exchange {
 }
 
 impl Link {
-    /// Writes a request and begins to wait for its answer, which comes also while nobody polls.
-    pub(crate) fn begin(
-        self: &Arc<Self>,
-        method: &str,
-        params: &Params,
-        extra_meta: &MetaFields,
-        wish: ProgressWish,
-        patience: Patience,
-    ) -> Result<Exchange, Failure> {
-        let mut exchange = self.begin_polled(method, params, extra_meta, wish, patience)?;
-        if let Some(journey) = exchange.journey.take() {
-            journey.set_off();
-        }
-        Ok(exchange)
-    }
-
-    /// The same for a caller that polls until the answer comes.
+    /// Writes a request and begins to wait for its answer.
     ///
     /// The call begins and its frame is handed to the writer in one step: a call in the table whose
     /// frame was not handed over does not exist, so whether it was sent is always known.
-    pub(crate) fn begin_polled(
+    pub(crate) fn begin(
         self: &Arc<Self>,
         method: &str,
         params: &Params,
@@ -174,6 +158,14 @@ impl Link {
 }
 
 impl Exchange {
+    /// Lets the answer come also while nobody polls.
+    pub(crate) fn unattended(mut self) -> Self {
+        if let Some(journey) = self.journey.take() {
+            journey.set_off();
+        }
+        self
+    }
+
     /// The id of the request.
     pub(crate) fn id(&self) -> u64 {
         self.id
