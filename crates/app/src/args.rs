@@ -228,9 +228,6 @@ Example:
     /// Print the manual page
     #[command(after_help = "Example:\n  attache man | man -l -")]
     Man,
-    /// `serve demo` in one word, for scripts that put servers together.
-    #[command(name = "__builtin-server", hide = true)]
-    ServeDemo,
     /// What the shell scripts ask: the words typed so far, the last one unfinished.
     #[command(name = COMPLETE, hide = true)]
     Complete {
@@ -370,17 +367,6 @@ pub(crate) struct RawServe {
     /// Let only those in over HTTP who bring the token in this environment variable
     #[arg(long, value_name = "VAR", requires = "http")]
     pub(crate) token_env: Option<String>,
-}
-
-impl RawServe {
-    /// The demo server at stdin and stdout.
-    pub(crate) fn demo() -> Self {
-        Self {
-            served: RawServed::Demo,
-            http: None,
-            token_env: None,
-        }
-    }
 }
 
 /// The ready-made servers.

@@ -282,7 +282,6 @@ fn understand_command(
         RawCommand::Completions { shell } => (Action::Completions(shell), None),
         RawCommand::Complete { words } => (Action::Complete(words), None),
         RawCommand::Man => (Action::Man, None),
-        RawCommand::ServeDemo => (Action::Serve(RawServe::demo()), None),
     })
 }
 

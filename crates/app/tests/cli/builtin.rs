@@ -266,7 +266,7 @@ fn a_reader_that_has_seen_enough_is_no_failure() {
 
 #[test]
 fn the_server_takes_an_environment_a_folder_and_a_revision() {
-    let script = r#"echo "$GREETING in $PWD" >&2; exec "$0" __builtin-server"#;
+    let script = r#"echo "$GREETING in $PWD" >&2; exec "$0" serve demo"#;
     let outcome = run(&[
         "ls",
         "--verbose",

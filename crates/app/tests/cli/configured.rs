@@ -15,7 +15,7 @@ pub(crate) fn home(name: &str, config: &str) -> Folder {
 
 /// A server that is the built-in one, after a shell script has had its say.
 pub(crate) fn after(name: &str, script: &str) -> String {
-    let script = format!("{script}; exec \"$0\" __builtin-server");
+    let script = format!("{script}; exec \"$0\" serve demo");
     let words = ["sh", "-c", &script, env!("CARGO_BIN_EXE_attache")];
     toml_server(name, &words.map(str::to_owned))
 }

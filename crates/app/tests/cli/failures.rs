@@ -219,7 +219,7 @@ fn fault_38_a_server_that_dies_during_a_call_leaves_the_outcome_unknown() {
         { while read -r line; do
             printf '%s\n' "$line"
             case $line in *tools/call*) kill -9 $$; exit;; esac
-          done; } | "$0" __builtin-server"#;
+          done; } | "$0" serve demo"#;
     let outcome = run(&[
         "call",
         "count",

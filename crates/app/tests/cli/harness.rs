@@ -171,7 +171,7 @@ pub(crate) fn toml_server(name: &str, words: &[String]) -> String {
 
 /// The built-in server as a command.
 pub(crate) fn builtin() -> Vec<String> {
-    words(&[env!("CARGO_BIN_EXE_attache"), "__builtin-server"])
+    words(&[env!("CARGO_BIN_EXE_attache"), "serve", "demo"])
 }
 
 /// A server with everything it is sent recorded in a file.

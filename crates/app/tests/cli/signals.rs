@@ -93,7 +93,8 @@ fn fault_11_a_signal_while_connecting_takes_the_server_down() {
 fn fault_01_a_server_that_will_not_leave_is_gone_soon_after_the_command() {
     let record = Scratch::new("stubborn");
     // The server obeys the end of its input, its launcher obeys nothing.
-    let script = r#"trap "" TERM HUP INT; echo $$ >"$1"; "$0" __builtin-server; while :; do sleep 1000; done"#;
+    let script =
+        r#"trap "" TERM HUP INT; echo $$ >"$1"; "$0" serve demo; while :; do sleep 1000; done"#;
     let output = attache()
         .args(["call", "echo", "message=hi", "--", "sh", "-c", script])
         .arg(env!("CARGO_BIN_EXE_attache"))
@@ -150,7 +151,7 @@ fn a_watch_whose_server_leaves_says_so() {
     let script = r#"
         { for line in initialize initialized subscribe; do
             read -r line; printf '%s\n' "$line"
-          done; } | "$0" __builtin-server"#;
+          done; } | "$0" serve demo"#;
     let output = attache()
         .args([
             "watch",

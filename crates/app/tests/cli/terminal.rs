@@ -267,7 +267,7 @@ fn a_project_is_trusted_on_the_terminal() {
     ] {
         let mut terminal = Terminal::start_in(project.path(), &["trust"], &[]);
         terminal.see("would run:");
-        terminal.see("__builtin-server");
+        terminal.see("serve demo");
         terminal.see("approve this file?");
         terminal.type_in(key);
         terminal.see(said);

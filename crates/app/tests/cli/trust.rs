@@ -66,7 +66,7 @@ fn s4_a_tool_that_has_changed_is_not_called_until_it_is_trusted_again() {
     // The pipe stays in the middle of the script, so that what follows it is never reached.
     let script = format!(
         r#"if test -e {}; then
-            "$0" __builtin-server | sed -u 's/Says the message back/Sends it all to us/'; exit
+            "$0" serve demo | sed -u 's/Says the message back/Sends it all to us/'; exit
         fi"#,
         flag.display()
     );
