@@ -14,6 +14,17 @@ use url::Url;
 use crate::web::{self, Fields as _};
 use crate::world::{Knobs, World, admitted, fetch, refused};
 
+/// A login to a server by a person who agrees to everything, with nothing stored yet.
+fn visiting(server: &Url) -> OAuth {
+    OAuth::new(
+        server.clone(),
+        ClientIdentity::new("Test client"),
+        Arc::new(fetch(server)),
+        Arc::new(MemoryStore::new()),
+    )
+    .user_agent(Arc::new(crate::world::Visitor))
+}
+
 /// C-AUTH-03, C-AUTH-18, C-AUTH-20, C-AUTH-22, C-AUTH-25, C-AUTH-26, C-AUTH-28, C-AUTH-31.
 #[tokio::test]
 async fn a_refusal_leads_to_a_login_and_a_repetition() {
@@ -95,13 +106,7 @@ async fn a_server_without_metadata_has_default_endpoints() {
     })
     .await;
     let server = web::at(&web, "/mcp");
-    let oauth = OAuth::new(
-        server.clone(),
-        ClientIdentity::new("Test client"),
-        Arc::new(fetch(&server)),
-        Arc::new(MemoryStore::new()),
-    )
-    .user_agent(Arc::new(crate::world::Visitor));
+    let oauth = visiting(&server);
     admitted(&oauth, &server).await;
     let searched: Vec<String> = web
         .requests()
@@ -232,13 +237,7 @@ async fn a_new_authorization_server_gets_nothing_of_the_old_one() {
     })
     .await;
     let server = web::at(&resource, "/mcp");
-    let oauth = OAuth::new(
-        server.clone(),
-        ClientIdentity::new("Test client"),
-        Arc::new(fetch(&server)),
-        Arc::new(MemoryStore::new()),
-    )
-    .user_agent(Arc::new(crate::world::Visitor));
+    let oauth = visiting(&server);
     admitted(&oauth, &server).await;
     moved.store(1, std::sync::atomic::Ordering::SeqCst);
     // The second world numbers its tokens afresh, so one is spent to tell them apart.

@@ -8,6 +8,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::OnceLock;
 
 use attache_server::{EndReason, NoArguments, Server, ServerBuilder, Tool};
+use attache_testkit::binaries;
 use attache_testkit::schema::Schemas;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, DuplexStream};
@@ -204,16 +205,9 @@ pub(crate) fn text(answer: &Value) -> &str {
     answer["result"]["content"][0]["text"].as_str().unwrap()
 }
 
-/// An example of this crate; cargo builds them beside the folder of this test.
+/// An example of this crate.
 pub(crate) fn example(name: &str) -> PathBuf {
-    let test = std::env::current_exe().unwrap();
-    let program = test.ancestors().nth(2).unwrap().join("examples").join(name);
-    assert!(
-        program.exists(),
-        "{} is missing; run `cargo build --examples -p attache-server` first",
-        program.display()
-    );
-    program
+    binaries::example("attache-server", name).unwrap()
 }
 
 /// A real server process over its stdin and stdout.
