@@ -63,7 +63,7 @@ impl Session {
             .unwrap_or(ShutdownForm::Close);
         let mut builder = roster.host()?;
         if output.can_ask() {
-            // Without somebody to ask, servers are not told that they could (S-ELIC-01).
+            // Without somebody to ask, servers are not told that they could (C-ELIC-01).
             builder = builder.questions(Asker::new(output.clone()));
         }
         let host = builder.start();

@@ -341,7 +341,7 @@ impl Client {
     /// gone. Calls still open fail. Returns how the server left, if this side started it.
     pub async fn close(&self) -> Option<ExitReason> {
         if self.inner.settings.quirks.shutdown == ShutdownForm::Lsp {
-            // Any answer, or none, will do (seeds-vs-spec row 2).
+            // Any answer, or none, will do (seeds row 2).
             let _ = Request::<LspShutdown>::new(self, &NoParams::default())
                 .timeout(self.link().timeouts.close_grace)
                 .await;

@@ -8,7 +8,7 @@ use attache_protocol::{Era, ErrorObject, Json, Method as _, ReadResource, Revisi
 use crate::error::Meaning;
 use crate::settings::ErrorAlias;
 
-/// The meaning of `error` as an answer to `method` (eras.md 1.8, seeds-vs-spec rows 25 to 29).
+/// The meaning of `error` as an answer to `method` (eras.md 1.8, seeds rows 25 to 29).
 pub(crate) fn meaning_of(
     error: &ErrorObject,
     method: &str,
@@ -154,7 +154,7 @@ mod tests {
             &lsp,
             Meaning::Cancelled,
         );
-        // For a read the standard meaning wins (seeds-vs-spec row 26).
+        // For a read the standard meaning wins (seeds row 26).
         check(
             -32002,
             None,

@@ -2,7 +2,7 @@
 //!
 //! Owns freshness, the bound in bytes, invalidation, and that many readers of the same thing cost
 //! one request. It does not know how anything is fetched. The server's own word about how long an
-//! answer is fresh comes first, the configured time second (seed 000, seeds-vs-spec row 38); an
+//! answer is fresh comes first, the configured time second (seed 000, seeds row 38); an
 //! answer that is neither is kept only to be served, marked as stale, when fetching fails.
 
 use std::collections::HashMap;

@@ -4,7 +4,7 @@
 //!
 //! - **qualified**, `server/tool`: always works. Server names have no slash, so the first slash
 //!   separates; tool names may have more.
-//! - **plain**, `tool`: works while only one server has such a tool (seeds-vs-spec row 49).
+//! - **plain**, `tool`: works while only one server has such a tool (seeds row 49).
 //! - **provider**, for model providers that take at most 64 characters of `[a-zA-Z0-9_-]`:
 //!   `server__tool`, or a cut form with a digest at its end. It is a function of the two names
 //!   alone, so it is the same tomorrow and does not change when another server joins. A

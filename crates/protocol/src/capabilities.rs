@@ -1,7 +1,7 @@
 //! What each side declares it can do.
 //!
 //! A capability is there when its key is there; what is inside it does not matter for that
-//! (seeds-vs-spec row 45).
+//! (seeds row 45).
 
 use serde_json::Value;
 

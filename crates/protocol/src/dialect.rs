@@ -1,5 +1,5 @@
 //! Messages that are no part of the protocol but that some servers expect, after the manner of the
-//! language server protocol (seeds-vs-spec rows 1 and 2).
+//! language server protocol (seeds rows 1 and 2).
 //!
 //! They are sent only to a server whose settings ask for them.
 

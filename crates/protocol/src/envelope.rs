@@ -258,7 +258,7 @@ impl<'a> Envelope<'a> {
         let Some(Key(method)) = method else {
             return Line::Stray("the method is not a string".to_owned());
         };
-        // `null` stands for absent params in some clients (seeds-vs-spec row 18).
+        // `null` stands for absent params in some clients (seeds row 18).
         let params = self.params.filter(|raw| raw.get() != "null");
         Line::Message(match self.id {
             Some(Id::Known(id)) => Message::Request { id, method, params },

@@ -40,7 +40,7 @@ impl Params {
 /// What to do with params that turn out to be an empty object.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum EmptyParams {
-    /// Leave `params` out (seeds-vs-spec rows 17 and 18).
+    /// Leave `params` out (seeds rows 17 and 18).
     #[default]
     Omit,
     /// Write `"params":{}`.

@@ -103,7 +103,7 @@ pub struct Payload(Bytes);
 const COPY_BELOW: usize = 16 * 1024;
 
 impl Payload {
-    /// The payload for a message without params or with a `null` result (seeds-vs-spec row 3).
+    /// The payload for a message without params or with a `null` result (seeds row 3).
     pub const EMPTY: Self = Self(Bytes::from_static(b"{}"));
 
     /// Takes the JSON `text`, which must lie inside `frame`, sharing or copying it by size.

@@ -113,7 +113,7 @@ impl Tool {
     }
 
     /// The schema of the arguments; a tool that came without one takes any object
-    /// (seeds-vs-spec row 41).
+    /// (seeds row 41).
     pub fn schema(&self) -> Cow<'_, str> {
         match &self.input_schema {
             Some(schema) => Cow::Borrowed(schema.as_str()),
@@ -210,7 +210,7 @@ impl CallToolResult {
         blocks.join("\n")
     }
 
-    /// The answer, or the failure of the tool as an error that carries it (seeds-vs-spec row 43).
+    /// The answer, or the failure of the tool as an error that carries it (seeds row 43).
     pub fn into_result(self) -> Result<Self, ToolFailed> {
         if self.is_error {
             Err(ToolFailed(Box::new(self)))

@@ -181,6 +181,6 @@ pub trait Service: Send + Sync + 'static {
 pub enum After {
     /// It goes on.
     GoOn,
-    /// The client asked the server to leave (seeds-vs-spec row 2).
+    /// The client asked the server to leave (seeds row 2).
     Leave,
 }

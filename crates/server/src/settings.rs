@@ -62,7 +62,7 @@ impl Default for Limits {
 }
 
 /// What a legacy client may ask between the answer to `initialize` and its own
-/// `notifications/initialized` (seeds-vs-spec row 5).
+/// `notifications/initialized` (seeds row 5).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum BeforeInitialized {
     /// Everything: the notification is a courtesy.

@@ -1,7 +1,7 @@
 //! A server's wish for a model's words, put to the person at the terminal.
 //!
 //! There is no model here: the person sees the whole conversation, and answers in its place or
-//! says no. Nothing is sent without having been seen (C-SAMP-05).
+//! says no. Nothing is sent without having been seen (X-SAMP-05).
 
 use attache::Refusal;
 use attache::protocol::{Content, CreateMessageParams, CreateMessageResult};

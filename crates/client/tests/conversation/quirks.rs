@@ -1,5 +1,5 @@
 //! Each quirk of a server shows its deviating bytes, and the default shows the standard ones
-//! (seeds-vs-spec section F; the row numbers are of that page).
+//! (docs/seeds.md; the row numbers are of that page).
 
 use std::collections::BTreeMap;
 use std::time::Duration;

@@ -1,5 +1,5 @@
 //! The seeds' own conversations, byte for byte: with a pinned revision the client says exactly
-//! what they show (seeds-vs-spec row 9), and the dialect of seed 003 is spoken where it is set.
+//! what they show (seeds row 9), and the dialect of seed 003 is spoken where it is set.
 
 use attache_client::protocol::{Content, CreateMessageResult, Revision};
 use attache_client::{Client, Error, Meaning, Quirks, SamplingTools, Server};

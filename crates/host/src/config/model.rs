@@ -242,7 +242,7 @@ pub enum RestartWhen {
 pub struct CacheRules {
     /// Whether anything is.
     pub usage: CacheUse,
-    /// How long, for servers that do not say so themselves (seeds-vs-spec row 38). Without it only
+    /// How long, for servers that do not say so themselves (seeds row 38). Without it only
     /// what the server itself calls fresh is remembered.
     pub ttl: Option<Duration>,
     /// Tools whose calls make everything remembered of this server stale.

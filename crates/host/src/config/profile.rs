@@ -26,7 +26,7 @@ pub enum Profile {
 const INTERACTIVE_TTL: Duration = Duration::from_secs(60);
 
 impl Profile {
-    /// The time-outs (seeds-vs-spec row 35).
+    /// The time-outs (seeds row 35).
     pub fn timeouts(self) -> Timeouts {
         let default = Timeouts::default();
         match self {

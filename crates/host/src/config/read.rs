@@ -15,7 +15,7 @@ use super::server_table::{Form, read_policy, read_server};
 use super::{Config, Origin, ServerName, Severity, Source, Surroundings};
 use crate::state_file;
 
-/// The name of the server that a single `[mcp]` table describes (seeds-vs-spec row 53).
+/// The name of the server that a single `[mcp]` table describes (seeds row 53).
 pub const SINGLE_SERVER: &str = "default";
 /// The most bytes that can be given to the cache: 64 GiB.
 const MOST_CACHE_BYTES: i64 = 64 * 1024 * 1024 * 1024;

@@ -6,7 +6,7 @@
 //! builds a shell line.
 //!
 //! A host that is killed outright cannot do this; its container then ends only if the server in it
-//! leaves at the end of its input, as the protocol demands (S-STDIO-04).
+//! leaves at the end of its input, as the protocol demands (S-STDIO-13).
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};

@@ -189,7 +189,7 @@ fn a_server_behind_a_url_says_how_to_log_in() {
     assert_eq!(server.cache.usage, CacheUse::Off);
 }
 
-/// Seeds-vs-spec row 53: both forms of seed 003, word for word.
+/// Seeds row 53: both forms of seed 003, word for word.
 #[test]
 fn the_single_mcp_table_is_the_server_default() {
     let stdio = only(
@@ -212,7 +212,7 @@ fn the_single_mcp_table_is_the_server_default() {
     assert_eq!(flavor, HttpFlavor::Streamable);
 }
 
-/// Seeds-vs-spec rows 9, 25, 35, 38.
+/// Seeds rows 9, 25, 35, 38.
 #[test]
 fn the_interactive_profile_has_the_numbers_of_its_seed() {
     let server = only("[servers.a]\ncommand = 'x'\nprofile = 'interactive'\n");
@@ -230,7 +230,7 @@ fn the_interactive_profile_has_the_numbers_of_its_seed() {
     assert!(server.cache.ttl.is_some());
 }
 
-/// Seeds-vs-spec rows 1, 2, 28, 35.
+/// Seeds rows 1, 2, 28, 35.
 #[test]
 fn the_workflow_profile_speaks_lsp_and_waits_a_minute() {
     let server = only("[servers.a]\ncommand = 'x'\nprofile = 'workflow'\n");

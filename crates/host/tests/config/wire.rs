@@ -54,7 +54,7 @@ async fn connected(
     (client.unwrap(), first)
 }
 
-/// Seeds-vs-spec row 9: with the pin the first bytes are the seed's own, apart from the name.
+/// Seeds row 9: with the pin the first bytes are the seed's own, apart from the name.
 #[tokio::test]
 async fn interactive_begins_with_the_handshake_of_its_seed() {
     let (server, mut stream) = configured("[servers.a]\ncommand = 'x'\nprofile = 'interactive'\n");
@@ -64,7 +64,7 @@ async fn interactive_begins_with_the_handshake_of_its_seed() {
     assert_eq!(first["params"]["capabilities"], json!({}));
 }
 
-/// Seeds-vs-spec rows 35 and 36: a call of the `interactive` profile ends after a second.
+/// Seeds rows 35 and 36: a call of the `interactive` profile ends after a second.
 #[tokio::test(start_paused = true)]
 async fn interactive_calls_end_after_a_second() {
     let (server, mut stream) = configured("[servers.a]\ncommand = 'x'\nprofile = 'interactive'\n");
@@ -74,7 +74,7 @@ async fn interactive_calls_end_after_a_second() {
     assert_eq!(begun.elapsed().as_millis(), 1000);
 }
 
-/// Seeds-vs-spec rows 1 and 2: `workflow` cancels and leaves in both manners; the default does not.
+/// Seeds rows 1 and 2: `workflow` cancels and leaves in both manners; the default does not.
 #[tokio::test(start_paused = true)]
 async fn workflow_cancels_and_leaves_like_a_language_server() {
     for (profile, cancels, leaves) in [

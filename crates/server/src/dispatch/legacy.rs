@@ -18,7 +18,7 @@ use crate::ticking;
 use super::handlers::Client;
 use super::{Asked, params};
 
-/// Asks the server to end, in the dialect of seed 003 (seeds-vs-spec row 2).
+/// Asks the server to end, in the dialect of seed 003 (seeds row 2).
 const SHUTDOWN: &str = "shutdown";
 
 impl Asked<'_> {

@@ -52,7 +52,7 @@ impl Asked<'_> {
     }
 }
 
-/// The form of a cancellation in the dialect of seed 003 (seeds-vs-spec row 1).
+/// The form of a cancellation in the dialect of seed 003 (seeds row 1).
 const CANCEL_ALIAS: &str = "$/cancelRequest";
 
 #[derive(Deserialize)]
