@@ -84,7 +84,10 @@ fn check(page: &str, known: &BTreeSet<String>, cited: impl Fn(&str) -> Vec<Strin
         for id in cited(&text) {
             count += 1;
             let name = path.display();
-            assert!(known.contains(&id), "{name} cites {id}, which docs/{page} does not have");
+            assert!(
+                known.contains(&id),
+                "{name} cites {id}, which docs/{page} does not have"
+            );
         }
     }
     assert!(count > 5, "ids of docs/{page} are cited: {count}");
@@ -98,7 +101,10 @@ fn every_cited_duty_exists() {
         .collect();
     assert_eq!(known.len(), 433);
     check("duties.md", &known, |text| {
-        words(text).filter(|word| is_duty(word)).map(str::to_owned).collect()
+        words(text)
+            .filter(|word| is_duty(word))
+            .map(str::to_owned)
+            .collect()
     });
 }
 
@@ -150,10 +156,19 @@ fn every_cited_security_requirement_exists() {
 fn every_cited_seed_row_exists() {
     let known: BTreeSet<String> = page("seeds.md")
         .lines()
-        .filter_map(|line| line.strip_prefix("| ")?.split_once(' ')?.0.parse::<u32>().ok())
+        .filter_map(|line| {
+            line.strip_prefix("| ")?
+                .split_once(' ')?
+                .0
+                .parse::<u32>()
+                .ok()
+        })
         .map(|number| format!("row {number}"))
         .collect();
     check("seeds.md", &known, |text| {
-        numbers_after(text, "seeds row").into_iter().map(|number| format!("row {number}")).collect()
+        numbers_after(text, "seeds row")
+            .into_iter()
+            .map(|number| format!("row {number}"))
+            .collect()
     });
 }
