@@ -10,9 +10,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use attache_protocol::{
     ClientCapabilities, ErrorObject, Implementation, Json, LogLevel, Outcome, RequestId, Revision,
 };
-use tokio::sync::oneshot;
+use tokio::sync::{Notify, oneshot};
 
-use crate::context::{Call, CallKind};
+use crate::context::Call;
 use crate::service::{Outlet, Principal};
 
 /// A connection, or a legacy session over HTTP.
@@ -22,6 +22,7 @@ pub struct Session {
     pub(crate) outlet: Arc<dyn Outlet>,
     next_question: AtomicU64,
     state: Mutex<State>,
+    closing: Notify,
 }
 
 #[derive(Default)]
@@ -66,6 +67,7 @@ impl Session {
             outlet,
             next_question: AtomicU64::new(1),
             state: Mutex::default(),
+            closing: Notify::new(),
         }
     }
 
@@ -189,19 +191,21 @@ impl Session {
     /// The client cannot answer any more; questions and subscriptions end now, other work may go
     /// on.
     pub(crate) fn hang_up(&self) {
-        let listening: Vec<_> = {
+        {
             let mut state = self.lock();
             state.closed = true;
             state.questions.clear();
-            let listens = |_: &RequestId, call: &mut Arc<Call>| call.kind == CallKind::Listen;
-            state
-                .running
-                .extract_if(listens)
-                .map(|(_, call)| call)
-                .collect()
-        };
-        for call in listening {
-            call.cancel();
+        }
+        self.closing.notify_waiters();
+    }
+
+    /// Waits until the client cannot say anything more.
+    pub(crate) async fn hung_up(&self) {
+        let closing = self.closing.notified();
+        tokio::pin!(closing);
+        closing.as_mut().enable();
+        if !self.is_closed() {
+            closing.await;
         }
     }
 
