@@ -84,14 +84,15 @@ impl Session {
         self.lock().opened.clone()
     }
 
-    /// Opens the session once; the first handshake counts.
-    pub(crate) fn begin(&self, opened: Opened) -> Result<(), IdInUse> {
+    /// Opens the session, anew if it was open: nothing of what the client before this one settled
+    /// holds any more. Requests that run, and the questions they have asked, still belong to a peer
+    /// that waits for an answer, so they stay.
+    pub(crate) fn begin(&self, opened: Opened) {
         let mut state = self.lock();
-        if state.opened.is_some() {
-            return Err(IdInUse);
-        }
         state.opened = Some(Arc::new(opened));
-        Ok(())
+        state.initialized = false;
+        state.log_level = None;
+        state.watched.clear();
     }
 
     pub(crate) fn note_initialized(&self) {

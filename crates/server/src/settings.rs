@@ -73,7 +73,8 @@ pub enum BeforeInitialized {
     /// Everything: the notification is a courtesy.
     #[default]
     Accept,
-    /// Nothing but `ping`: `strict_initialized`.
+    /// Nothing but `ping`: `strict_initialized`. A session then also begins once: a second
+    /// `initialize` on the same stream is refused.
     Refuse,
 }
 
