@@ -14,7 +14,8 @@
 //! The parts:
 //!
 //! - `limits` and `request`: what is asked and answered, as plain data;
-//! - `recent`: sessions by name, a bounded number, the oldest dropped;
+//! - `recent`: sessions by owner and name, a bounded number, the oldest of the fullest owner dropped;
+//! - `turns`: whose evaluation runs next;
 //! - `worker`: the process, on its own side of the pipe;
 //! - `wire`: what goes through the pipe;
 //! - `process`: a worker as its owner sees it;
@@ -27,6 +28,7 @@ mod process;
 mod recent;
 mod request;
 mod tools;
+mod turns;
 mod wire;
 mod worker;
 
@@ -34,5 +36,5 @@ pub use evaluator::{Evaluator, Settings};
 pub use limits::{Limits, LowerLimits, TooHigh};
 pub use process::Executable;
 pub use request::{Answer, Evaluated, Failed, Progress, Request, RequestError, SessionState};
-pub use tools::{TOOL, server, tool};
+pub use tools::{TOOL, builder, server, tool};
 pub use worker::enable;

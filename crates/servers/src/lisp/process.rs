@@ -24,7 +24,7 @@ use super::worker::WORKER_ARGUMENT;
 /// A worker that is not ready by then never will be.
 const START_TIME: Duration = Duration::from_secs(10);
 /// What a worker may take beyond the wall limit to notice it by itself.
-const WALL_GRACE: Duration = Duration::from_millis(500);
+pub(super) const WALL_GRACE: Duration = Duration::from_millis(500);
 /// What a worker may take to notice that its evaluation is cancelled.
 const CANCEL_GRACE: Duration = Duration::from_millis(500);
 /// What the system may take to end a killed process.
