@@ -11,6 +11,7 @@ use std::time::Duration;
 use attache_lisp::ErrorKind;
 use tokio::sync::{Semaphore, mpsc, oneshot};
 
+use super::confinement::Confinement;
 use super::limits::Limits;
 use super::process::{Ending, Executable, WALL_GRACE, Worker};
 use super::recent::{Found, Key, Recent};
@@ -140,6 +141,17 @@ impl Evaluator {
         let each = self.limits().wall() + WALL_GRACE;
         let rounds = requests.div_ceil(self.shared.settings.workers.max(1));
         each.saturating_mul(u32::try_from(rounds).unwrap_or(u32::MAX))
+    }
+
+    /// What the operating system lets workers do, as a worker that is started for this says itself.
+    ///
+    /// # Errors
+    /// When no worker can be started.
+    pub async fn confinement(&self) -> std::io::Result<Confinement> {
+        let worker = self.shared.start().await?;
+        let confinement = worker.confinement.clone();
+        self.shared.put_back(worker);
+        Ok(confinement)
     }
 
     /// Starts a worker ahead of the first request. A failure shows when a request needs it.

@@ -48,7 +48,7 @@ pub fn enable() {
 }
 
 fn run(address_space: Option<u64>) -> io::Result<()> {
-    confine::at_start(address_space);
+    let confinement = confine::at_start(address_space);
     let cancelled = Arc::new(AtomicBool::new(false));
     let (orders, waiting) = sync_channel(1);
     let flag = Arc::clone(&cancelled);
@@ -57,6 +57,7 @@ fn run(address_space: Option<u64>) -> io::Result<()> {
         .spawn(move || take_orders(&orders, &flag))?;
     let mut session = Session::new(Limits::default().of_language());
     let mut stdout = io::stdout().lock();
+    wire::write(&mut stdout, &Report::Confined(confinement))?;
     wire::write(&mut stdout, &Report::Ready)?;
     while let Ok((code, limits, world)) = waiting.recv() {
         confine::for_evaluation(limits.wall());
