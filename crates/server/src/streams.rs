@@ -228,10 +228,15 @@ impl<S: Service> Connection<S> {
             self.refuse(&ErrorObject::new(codes::INVALID_REQUEST, message), None);
             return After::GoOn;
         }
+        // Where there is no room each request is told, by its id.
+        let is_busy = self.slots.available_permits() == 0 && !self.has_room();
         let mut works = Vec::new();
         let mut after = After::GoOn;
         for item in items {
             match sort_item(item) {
+                Incoming::Message(Message::Request { id, .. }) if is_busy => {
+                    works.push(Work::Done(Answer::error(&id, &self.busy())));
+                }
                 Incoming::Message(Message::Request { id, method, params }) => {
                     let work = self.ask(id.clone(), &method, params);
                     works.push(match work {
@@ -262,7 +267,7 @@ impl<S: Service> Connection<S> {
             }
         }
         if !works.is_empty() {
-            self.begin(None, Work::Later(batch::join(works)));
+            self.begin(None, batch::work(works));
         }
         after
     }
@@ -320,14 +325,17 @@ impl<S: Service> Connection<S> {
     }
 
     fn refuse_as_busy(&self, id: Option<&RequestId>) {
-        let error = ErrorObject::new(
+        self.refuse(&self.busy(), id);
+    }
+
+    fn busy(&self) -> ErrorObject {
+        ErrorObject::new(
             codes::INTERNAL_ERROR,
             format!(
                 "the server is busy: {} requests run and {} wait; send it again later",
                 self.limits.max_running, self.limits.max_waiting
             ),
-        );
-        self.refuse(&error, id);
+        )
     }
 
     fn refuse(&self, error: &ErrorObject, id: Option<&RequestId>) {

@@ -102,6 +102,29 @@ async fn fault_68_each_part_of_a_batch_is_answered() {
     assert_eq!(wire.finish().await, (vec![], EndReason::Left));
 }
 
+/// A batch for which there is no room is one refusal for each request, not one for nobody.
+#[tokio::test(start_paused = true)]
+async fn fault_68_each_part_of_a_batch_is_refused_by_its_id() {
+    let server = hello()
+        .tool(sleepy())
+        .limits(|it| (it.max_running, it.max_waiting) = (1, 1))
+        .build()
+        .unwrap();
+    let mut wire = Wire::legacy(&server, "2025-03-26", json!({})).await;
+    wire.send(&sleep(1, 10)).await;
+    wire.send(&sleep(2, 10)).await;
+    wire.send_text(&json!([sleep(3, 10), sleep(4, 10)]).to_string())
+        .await;
+    let refused = told(&wire.next_batch().await);
+    assert_eq!(refused.keys().copied().collect::<Vec<_>>(), [3, 4]);
+    assert!(
+        refused.values().all(|it| it.contains("busy")),
+        "{refused:?}"
+    );
+    let (rest, _) = wire.finish().await;
+    assert_eq!(told(&rest).into_keys().collect::<Vec<_>>(), [1, 2]);
+}
+
 /// Without a client there is nobody to ask and nothing to listen to.
 #[tokio::test]
 async fn fault_68_questions_and_subscriptions_end_with_the_input() {
