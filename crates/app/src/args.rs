@@ -6,7 +6,7 @@ use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, Command, CommandFactory as _, Parser, Subcommand, ValueEnum};
 
 const AFTER_HELP: &str = "\
 Servers come from attache.toml: the one that --config names, the nearest in this folder or above
@@ -39,6 +39,37 @@ pub(crate) struct RawArgs {
     pub(crate) server: ServerCommand,
     #[command(flatten)]
     pub(crate) common: CommonArgs,
+}
+
+/// The options of all verbs that mean nothing to `serve`, which starts no server and asks none.
+pub(crate) const NOT_FOR_SERVE: [&str; 9] = [
+    "timeout",
+    "config",
+    "partial",
+    "server_option",
+    "start_timeout",
+    "env",
+    "cwd",
+    "log_level",
+    "dialect",
+];
+
+impl RawArgs {
+    /// The command line as it is parsed, with the help of each option for the verb it stands at.
+    pub(crate) fn table() -> Command {
+        let root = Self::command();
+        let own = root.get_arguments().filter_map(|argument| {
+            let own = argument.clone().help_heading(None::<&str>);
+            match argument.get_id().as_str() {
+                "era" => Some(own.help("Speak this era only; auto speaks both")),
+                "protocol" => Some(own.help("Speak this revision only, like 2025-06-18")),
+                id if NOT_FOR_SERVE.contains(&id) => Some(own.hide(true)),
+                _ => None,
+            }
+        });
+        let own: Vec<_> = own.collect();
+        root.mut_subcommand("serve", |serve| serve.args(own))
+    }
 }
 
 /// What every command takes.
@@ -191,7 +222,10 @@ Example:
     #[command(after_help = "Example:\n  attache watch demo://clock --read")]
     Watch(RawWatch),
     /// Be one of the ready-made servers
-    #[command(after_help = "Example:\n  attache tools -- attache serve lisp")]
+    #[command(after_help = "\
+Example:
+  attache tools -- attache serve lisp
+  attache serve demo --http 127.0.0.1:8080 --era legacy")]
     Serve(RawServe),
     /// Print the log files of servers: their stderr, logs and states
     #[command(after_help = "Example:\n  attache logs notes --follow")]
@@ -364,9 +398,13 @@ pub(crate) struct RawServe {
     /// Serve HTTP at this address instead of stdin and stdout
     #[arg(long, value_name = "ADDR")]
     pub(crate) http: Option<SocketAddr>,
-    /// Let only those in over HTTP who bring the token in this environment variable
+    /// Let only those in over HTTP who bring the token in this environment variable; repeated, each
+    /// token is somebody else's
     #[arg(long, value_name = "VAR", requires = "http")]
-    pub(crate) token_env: Option<String>,
+    pub(crate) token_env: Vec<String>,
+    /// Refuse what a client asks before it has said that it is initialized, and a second initialize
+    #[arg(long)]
+    pub(crate) strict_initialized: bool,
 }
 
 /// The ready-made servers.

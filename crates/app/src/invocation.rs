@@ -3,17 +3,19 @@
 //! Every mistake in the arguments that can be found without a server is found here.
 
 use std::ffi::OsString;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use attache::EraChoice;
 use attache::host::config::{Dialect, ExportForm, OnClash};
-use attache::protocol::{Extra, SubscriptionFilter};
-use clap::Parser as _;
+use attache::protocol::{Era, Extra, Revision, SubscriptionFilter};
+use attache::server::BeforeInitialized;
+use clap::FromArgMatches as _;
 
 use crate::args::{
     CommonArgs, ProgressArgs, RawArgs, RawAuth, RawCall, RawCommand, RawConfig, RawDialect, RawEra,
-    RawForm, RawImport, RawProgress, RawServe, RawWatch, ServerCommand, Shell,
+    RawForm, RawImport, RawProgress, RawServe, RawServed, RawWatch, ServerCommand, Shell,
 };
 use crate::arguments::{self, Given};
 use crate::failure::Failure;
@@ -69,7 +71,7 @@ pub(crate) enum Action {
         reread: Reread,
     },
     /// Be one of the ready-made servers.
-    Serve(RawServe),
+    Serve(Serve),
     Logs {
         follow: Follow,
         lines: usize,
@@ -88,6 +90,18 @@ pub(crate) enum Action {
     /// Complete the last of these words, for a shell.
     Complete(Vec<String>),
     Man,
+}
+
+/// A ready-made server, and what it speaks.
+#[derive(Debug)]
+pub(crate) struct Serve {
+    pub(crate) served: RawServed,
+    /// The address of HTTP; stdin and stdout if there is none.
+    pub(crate) http: Option<SocketAddr>,
+    /// The variables that hold the tokens of those who may come in; none lets everybody in.
+    pub(crate) token_env: Vec<String>,
+    pub(crate) revisions: Vec<Revision>,
+    pub(crate) before_initialized: BeforeInitialized,
 }
 
 /// Whether a log is read on as it grows.
@@ -161,7 +175,7 @@ impl Invocation {
     /// Understands a command line.
     pub(crate) fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Self, Refusal> {
         let words: Vec<OsString> = words.into_iter().collect();
-        match RawArgs::try_parse_from(&words) {
+        match parsed(&words) {
             Ok(raw) => {
                 let format = format(raw.common.json);
                 Self::understand(raw).map_err(|failure| Refusal::Meaning { failure, format })
@@ -179,7 +193,7 @@ impl Invocation {
         let mut target = raw.server;
         let (action, name) = match raw.command {
             None => (Action::Overview, None),
-            Some(command) => understand_command(command, &mut target)?,
+            Some(command) => understand_command(command, &raw.common, &mut target)?,
         };
         let word = match (name, raw.common.server_option.clone()) {
             (Some(one), Some(other)) if one != other => {
@@ -214,9 +228,16 @@ fn format(json: bool) -> Format {
     }
 }
 
+fn parsed(words: &[OsString]) -> Result<RawArgs, clap::Error> {
+    let mut table = RawArgs::table();
+    let mut matches = table.try_get_matches_from_mut(words)?;
+    RawArgs::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut table))
+}
+
 /// The command, and the server's name if one was given beside it.
 fn understand_command(
     command: RawCommand,
+    common: &CommonArgs,
     target: &mut ServerCommand,
 ) -> Result<(Action, Option<String>), Failure> {
     let named = |action, named: crate::args::Named, target: &mut ServerCommand| {
@@ -258,7 +279,7 @@ fn understand_command(
             };
             (understand_watch(args)?, None)
         }
-        RawCommand::Serve(args) => (Action::Serve(args), None),
+        RawCommand::Serve(args) => (Action::Serve(understand_serve(args, common)?), None),
         RawCommand::Logs(args) => {
             let follow = match args.follow {
                 true => Follow::Yes,
@@ -328,6 +349,52 @@ fn understand_call(raw: RawCall) -> Result<Call, Failure> {
         },
         progress: understand_progress(&raw.progress),
         out: raw.out,
+    })
+}
+
+fn understand_serve(raw: RawServe, common: &CommonArgs) -> Result<Serve, Failure> {
+    let typed = [
+        ("--timeout", common.timeout.is_some()),
+        ("--config", common.config.is_some()),
+        ("--partial", common.partial),
+        ("--server", common.server_option.is_some()),
+        ("--start-timeout", common.start_timeout.is_some()),
+        ("--env", !common.env.is_empty()),
+        ("--cwd", common.cwd.is_some()),
+        ("--log-level", common.log_level.is_some()),
+        ("--dialect", common.dialect.is_some()),
+    ];
+    if let Some((name, _)) = typed.iter().find(|(_, is_typed)| *is_typed) {
+        return Err(
+            Failure::usage(format!("{name} means nothing to `attache serve`"))
+                .hint("leave it out; `attache serve --help` shows what there is"),
+        );
+    }
+    let era = match common.era {
+        None | Some(RawEra::Auto) => None,
+        Some(RawEra::Modern) => Some(Era::Modern),
+        Some(RawEra::Legacy) => Some(Era::Legacy),
+    };
+    let date = common.protocol.clone();
+    let only: Option<Revision> = understand_option("--protocol", date, |date| date.parse())?;
+    let is_spoken = |it: &Revision| {
+        era.is_none_or(|era| it.era() == era) && only.is_none_or(|only| *it == only)
+    };
+    let revisions = Revision::NEWEST_FIRST.iter().copied().filter(is_spoken);
+    let revisions: Vec<Revision> = revisions.collect();
+    if let (true, Some(only)) = (revisions.is_empty(), only) {
+        let message = format!("{only} is a revision of the {} era", only.era());
+        return Err(Failure::usage(message).hint("leave out --era or --protocol"));
+    }
+    Ok(Serve {
+        served: raw.served,
+        http: raw.http,
+        token_env: raw.token_env,
+        revisions,
+        before_initialized: match raw.strict_initialized {
+            true => BeforeInitialized::Refuse,
+            false => BeforeInitialized::Accept,
+        },
     })
 }
 

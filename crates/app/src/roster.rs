@@ -41,6 +41,9 @@ enum Part {
     Waits,
 }
 
+/// The name of the evaluator.
+pub(crate) const LISP: &str = "lisp";
+
 const BUILT_IN: &[BuiltIn] = &[
     BuiltIn {
         name: demo::NAME,
@@ -49,7 +52,7 @@ const BUILT_IN: &[BuiltIn] = &[
         part: Part::StandsIn,
     },
     BuiltIn {
-        name: "lisp",
+        name: LISP,
         example: "attache call lisp/evaluate-lisp code='(expt 2 200)'",
         words: ["serve", "lisp"],
         part: Part::Waits,

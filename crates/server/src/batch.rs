@@ -6,7 +6,19 @@ use std::task::{Context, Poll};
 
 use crate::service::{Answer, AnswerFuture, Work};
 
-/// All works of a batch as one. Without any answer there is nothing to send.
+/// All works of a batch as one, done at once if each of them is.
+pub(crate) fn work(works: Vec<Work>) -> Work {
+    let answers = works.iter().map(|work| match work {
+        Work::Done(answer) => Some(answer),
+        Work::Later(_) | Work::Open(_) => None,
+    });
+    match answers.collect::<Option<Vec<_>>>().and_then(array) {
+        Some(answer) => Work::Done(answer),
+        None => Work::Later(join(works)),
+    }
+}
+
+/// All works of a batch as one future. Without any answer there is nothing to send.
 pub(crate) fn join(works: Vec<Work>) -> AnswerFuture {
     Box::pin(Batch {
         works: works
@@ -44,20 +56,27 @@ impl Future for Batch {
         if !all_done {
             return Poll::Pending;
         }
-        let mut frame = vec![b'['];
-        for item in &self.works {
-            if let Item::Done(Some(answer)) = item {
-                if frame.len() > 1 {
-                    frame.push(b',');
-                }
-                frame.extend_from_slice(answer.frame.trim_ascii_end());
-            }
-        }
-        let is_empty = frame.len() == 1;
-        frame.extend_from_slice(b"]\n");
-        Poll::Ready((!is_empty).then_some(Answer {
-            frame,
-            error_code: None,
-        }))
+        let answers = self.works.iter().filter_map(|item| match item {
+            Item::Done(answer) => answer.as_ref(),
+            Item::Running(_) => None,
+        });
+        Poll::Ready(array(answers))
     }
+}
+
+/// The answers as one line; none if there is no answer.
+fn array<'a>(answers: impl IntoIterator<Item = &'a Answer>) -> Option<Answer> {
+    let mut frame = vec![b'['];
+    for answer in answers {
+        if frame.len() > 1 {
+            frame.push(b',');
+        }
+        frame.extend_from_slice(answer.frame.trim_ascii_end());
+    }
+    let is_empty = frame.len() == 1;
+    frame.extend_from_slice(b"]\n");
+    (!is_empty).then_some(Answer {
+        frame,
+        error_code: None,
+    })
 }

@@ -28,19 +28,9 @@ pub struct Context {
     pub(crate) call: Arc<Call>,
 }
 
-/// What a call is to its session.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum CallKind {
-    /// Work that ends by itself.
-    Work,
-    /// A subscription, which does not.
-    Listen,
-}
-
 /// One request while it runs.
 pub(crate) struct Call {
     pub(crate) id: RequestId,
-    pub(crate) kind: CallKind,
     pub(crate) kernel: Arc<Kernel>,
     pub(crate) session: Arc<Session>,
     pub(crate) outlet: Arc<dyn Outlet>,

@@ -4,8 +4,8 @@
 //! a server a broken line is a broken request, and its sender waits for an answer.
 
 use attache_protocol::{
-    ErrorObject, Line, Message, Outcome, RequestId, Revision, codes, frame, parse_line,
-    parse_message, shortened,
+    ErrorObject, Initialize, Line, Message, Method as _, Outcome, RequestId, Revision, codes,
+    frame, parse_line, parse_message, shortened,
 };
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -26,9 +26,15 @@ pub(crate) fn sort(line: &[u8]) -> Incoming<'_> {
     sorted(parse_line(line), line)
 }
 
-/// Sorts an item of a batch.
+/// Sorts an item of a batch. A handshake is never one (X-BATCH-05).
 pub(crate) fn sort_item(item: &RawValue) -> Incoming<'_> {
-    sorted(parse_message(item.get()), item.get().as_bytes())
+    match sorted(parse_message(item.get()), item.get().as_bytes()) {
+        Incoming::Message(Message::Request { id, method, .. }) if method == Initialize::NAME => {
+            let message = "initialize cannot be part of a batch; send it by itself";
+            Incoming::Refused(ErrorObject::new(codes::INVALID_REQUEST, message), Some(id))
+        }
+        sorted => sorted,
+    }
 }
 
 fn sorted<'a>(parsed: Line<'a>, text: &[u8]) -> Incoming<'a> {

@@ -148,6 +148,11 @@ impl LineWriter {
         }
     }
 
+    /// How many bytes wait.
+    pub(crate) fn waiting(&self) -> usize {
+        self.lock().waiting()
+    }
+
     /// Whether less waits than the limit.
     pub(crate) fn has_room(&self) -> bool {
         self.lock().waiting() < self.limit

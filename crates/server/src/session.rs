@@ -10,9 +10,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use attache_protocol::{
     ClientCapabilities, ErrorObject, Implementation, Json, LogLevel, Outcome, RequestId, Revision,
 };
-use tokio::sync::oneshot;
+use tokio::sync::{Notify, oneshot};
 
-use crate::context::{Call, CallKind};
+use crate::context::Call;
 use crate::service::{Outlet, Principal};
 
 /// A connection, or a legacy session over HTTP.
@@ -22,6 +22,7 @@ pub struct Session {
     pub(crate) outlet: Arc<dyn Outlet>,
     next_question: AtomicU64,
     state: Mutex<State>,
+    closing: Notify,
 }
 
 #[derive(Default)]
@@ -66,6 +67,7 @@ impl Session {
             outlet,
             next_question: AtomicU64::new(1),
             state: Mutex::default(),
+            closing: Notify::new(),
         }
     }
 
@@ -82,14 +84,15 @@ impl Session {
         self.lock().opened.clone()
     }
 
-    /// Opens the session once; the first handshake counts.
-    pub(crate) fn begin(&self, opened: Opened) -> Result<(), IdInUse> {
+    /// Opens the session, anew if it was open: nothing of what the client before this one settled
+    /// holds any more. Requests that run, and the questions they have asked, still belong to a peer
+    /// that waits for an answer, so they stay.
+    pub(crate) fn begin(&self, opened: Opened) {
         let mut state = self.lock();
-        if state.opened.is_some() {
-            return Err(IdInUse);
-        }
         state.opened = Some(Arc::new(opened));
-        Ok(())
+        state.initialized = false;
+        state.log_level = None;
+        state.watched.clear();
     }
 
     pub(crate) fn note_initialized(&self) {
@@ -189,19 +192,21 @@ impl Session {
     /// The client cannot answer any more; questions and subscriptions end now, other work may go
     /// on.
     pub(crate) fn hang_up(&self) {
-        let listening: Vec<_> = {
+        {
             let mut state = self.lock();
             state.closed = true;
             state.questions.clear();
-            let listens = |_: &RequestId, call: &mut Arc<Call>| call.kind == CallKind::Listen;
-            state
-                .running
-                .extract_if(listens)
-                .map(|(_, call)| call)
-                .collect()
-        };
-        for call in listening {
-            call.cancel();
+        }
+        self.closing.notify_waiters();
+    }
+
+    /// Waits until the client cannot say anything more.
+    pub(crate) async fn hung_up(&self) {
+        let closing = self.closing.notified();
+        tokio::pin!(closing);
+        closing.as_mut().enable();
+        if !self.is_closed() {
+            closing.await;
         }
     }
 

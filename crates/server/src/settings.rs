@@ -36,8 +36,12 @@ pub struct Limits {
     /// How many used states are remembered at once, for handlers that [redeem](crate::Context::redeem)
     /// theirs; the next handler to do so fails.
     pub max_redeemed: usize,
-    /// How long running requests may go on after the end of input.
+    /// How long accepted requests may go on after the end of input, or after the client asked the
+    /// server to leave. What is not done by then is answered with `-32603`.
     pub end_grace: Duration,
+    /// How long a client that has ended its input may take to read on before the server leaves with
+    /// answers unread.
+    pub last_read: Duration,
 }
 
 impl Default for Limits {
@@ -56,7 +60,8 @@ impl Default for Limits {
             max_state: 256 * 1024,
             state_ttl: Duration::from_secs(15 * 60),
             max_redeemed: 4096,
-            end_grace: Duration::from_secs(2),
+            end_grace: Duration::from_secs(60),
+            last_read: Duration::from_secs(5),
         }
     }
 }
@@ -68,7 +73,8 @@ pub enum BeforeInitialized {
     /// Everything: the notification is a courtesy.
     #[default]
     Accept,
-    /// Nothing but `ping`: `strict_initialized`.
+    /// Nothing but `ping`: `strict_initialized`. A session then also begins once: a second
+    /// `initialize` on the same stream is refused.
     Refuse,
 }
 

@@ -4,18 +4,22 @@
 //! On Unix the protocol gets descriptors of its own; descriptor 1 then leads to stderr and
 //! descriptor 0 to nothing.
 
+use std::future::Future;
 use std::io;
+use std::pin::Pin;
 
 use tokio::io::{AsyncRead, AsyncWrite};
 
 /// The protocol's side of stdin and stdout.
-pub(crate) type Halves = (
-    Box<dyn AsyncRead + Send + Unpin>,
-    Box<dyn AsyncWrite + Send + Unpin>,
-);
+pub(crate) struct Streams {
+    pub(crate) read: Box<dyn AsyncRead + Send + Unpin>,
+    pub(crate) write: Box<dyn AsyncWrite + Send + Unpin>,
+    /// Ends when nothing can read stdout any more, where the system tells; else never.
+    pub(crate) unread: Pin<Box<dyn Future<Output = ()> + Send>>,
+}
 
 #[cfg(unix)]
-pub(crate) fn take() -> io::Result<Halves> {
+pub(crate) fn take() -> io::Result<Streams> {
     use std::os::fd::OwnedFd;
 
     let stdin: OwnedFd = rustix::io::dup(rustix::stdio::stdin())?;
@@ -23,23 +27,33 @@ pub(crate) fn take() -> io::Result<Halves> {
     let nothing = std::fs::File::open("/dev/null")?;
     rustix::stdio::dup2_stdin(&nothing)?;
     rustix::stdio::dup2_stdout(rustix::stdio::stderr())?;
-    Ok((unix::reader(stdin)?, unix::writer(stdout)?))
+    let unread = unix::unread(&stdout);
+    Ok(Streams {
+        read: unix::reader(stdin)?,
+        write: unix::writer(stdout)?,
+        unread: Box::pin(unread),
+    })
 }
 
 /// Elsewhere the streams are shared with the rest of the process: handlers must not print.
 #[cfg(not(unix))]
-pub(crate) fn take() -> io::Result<Halves> {
-    Ok((Box::new(tokio::io::stdin()), Box::new(tokio::io::stdout())))
+pub(crate) fn take() -> io::Result<Streams> {
+    Ok(Streams {
+        read: Box::new(tokio::io::stdin()),
+        write: Box::new(tokio::io::stdout()),
+        unread: Box::pin(std::future::pending()),
+    })
 }
 
 #[cfg(unix)]
 mod unix {
+    use std::future::Future;
     use std::io;
     use std::os::fd::{AsRawFd as _, OwnedFd};
     use std::os::unix::net::UnixStream;
 
     use rustix::fs::FileType;
-    use tokio::io::{AsyncRead, AsyncWrite};
+    use tokio::io::{AsyncRead, AsyncWrite, Interest};
     use tokio::net::unix::pipe;
 
     pub(super) fn reader(stdin: OwnedFd) -> io::Result<Box<dyn AsyncRead + Send + Unpin>> {
@@ -63,6 +77,23 @@ mod unix {
             FileType::Socket => Box::new(socket(stdout)?),
             _ => Box::new(tokio::fs::File::from_std(std::fs::File::from(stdout))),
         })
+    }
+
+    /// Waits until all readers of a pipe are gone. Of other streams only a write would tell.
+    pub(super) fn unread(stdout: &OwnedFd) -> impl Future<Output = ()> + Send + use<> {
+        let watched = match kind(stdout) {
+            Ok(FileType::Fifo) => reopened(stdout, |it, path| it.open_sender(path)),
+            _ => None,
+        };
+        async move {
+            let is_unread = match &watched {
+                Some(watched) => watched.ready(Interest::ERROR).await.is_ok(),
+                None => false,
+            };
+            if !is_unread {
+                std::future::pending::<()>().await;
+            }
+        }
     }
 
     fn kind(descriptor: &OwnedFd) -> io::Result<FileType> {

@@ -10,7 +10,7 @@ use attache_protocol::{ErrorObject, LineFramer, Message, RequestId, codes};
 use bytes::Bytes;
 use serde_json::value::RawValue;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite};
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 
 use crate::batch;
@@ -32,8 +32,9 @@ pub enum EndReason {
     ReadFailed(String),
 }
 
-/// Serves a client over a pair of byte streams until it leaves, and what it asked before that is
-/// answered or out of time. Dropping the future ends the connection.
+/// Serves a client over a pair of byte streams until it leaves and everything it asked is answered:
+/// by its handler, or after [`Limits::end_grace`] with an error that says that the server is ending
+/// (INV-001). Dropping the future ends the connection.
 pub async fn serve<S: Service>(
     service: S,
     limits: Limits,
@@ -75,6 +76,7 @@ async fn run<S: Service>(
         outlet,
         slots: Arc::new(Semaphore::new(limits.max_running)),
         running: JoinSet::new(),
+        ending: watch::Sender::new(false),
         writer,
         limits,
     };
@@ -92,6 +94,8 @@ struct Connection<S: Service> {
     slots: Arc<Semaphore>,
     /// Requests that were not answered at once, running or waiting for a permit.
     running: JoinSet<()>,
+    /// Becomes true when the server waits no longer for what still runs.
+    ending: watch::Sender<bool>,
     limits: Limits,
 }
 
@@ -113,7 +117,14 @@ impl<S: Service> Connection<S> {
             let length = tokio::select! {
                 biased;
                 read = read.read_buf(buffer) => match read {
-                    Ok(0) => return EndReason::EndOfInput,
+                    Ok(0) => {
+                        if reading == Reading::Lines && framer.unfinished() > 0 {
+                            // A request whose line end is missing is a request all the same.
+                            framer.push(b"\n");
+                            self.receive_lines(&mut framer, &mut reading);
+                        }
+                        return EndReason::EndOfInput;
+                    }
                     Ok(length) => length,
                     Err(error) => return EndReason::ReadFailed(error.to_string()),
                 },
@@ -130,31 +141,38 @@ impl<S: Service> Connection<S> {
                     None => buffer.clear(),
                 }
             }
-            loop {
-                match framer.next_line() {
-                    Ok(Some(line)) => {
-                        if self.receive(&line) == After::Leave {
-                            return EndReason::Left;
-                        }
-                    }
-                    Ok(None) => break,
-                    Err(error) => {
-                        let error = ErrorObject::new(codes::INVALID_REQUEST, error.to_string());
-                        self.refuse(&error, None);
-                        // A whole line is gone already; of an unfinished one the rest will come.
-                        if framer.unfinished() > self.limits.max_frame {
-                            framer = LineFramer::new(self.limits.max_frame);
-                            reading = Reading::Skipping;
-                            break;
-                        }
-                    }
-                }
+            if self.receive_lines(&mut framer, &mut reading) == After::Leave {
+                return EndReason::Left;
             }
             while self.running.try_join_next().is_some() {}
             self.writer.flush();
             if !self.writer.has_room() {
                 // A client that does not read is not read from either.
                 self.writer.room().await;
+            }
+        }
+    }
+
+    /// Takes all lines that are whole.
+    fn receive_lines(&mut self, framer: &mut LineFramer, reading: &mut Reading) -> After {
+        loop {
+            match framer.next_line() {
+                Ok(Some(line)) => {
+                    if self.receive(&line) == After::Leave {
+                        return After::Leave;
+                    }
+                }
+                Ok(None) => return After::GoOn,
+                Err(error) => {
+                    let error = ErrorObject::new(codes::INVALID_REQUEST, error.to_string());
+                    self.refuse(&error, None);
+                    // A whole line is gone already; of an unfinished one the rest will come.
+                    if framer.unfinished() > self.limits.max_frame {
+                        *framer = LineFramer::new(self.limits.max_frame);
+                        *reading = Reading::Skipping;
+                        return After::GoOn;
+                    }
+                }
             }
         }
     }
@@ -210,15 +228,29 @@ impl<S: Service> Connection<S> {
             self.refuse(&ErrorObject::new(codes::INVALID_REQUEST, message), None);
             return After::GoOn;
         }
+        // Where there is no room each request is told, by its id.
+        let is_busy = self.slots.available_permits() == 0 && !self.has_room();
         let mut works = Vec::new();
+        let mut after = After::GoOn;
         for item in items {
             match sort_item(item) {
+                Incoming::Message(Message::Request { id, .. }) if is_busy => {
+                    works.push(Work::Done(Answer::error(&id, &self.busy())));
+                }
                 Incoming::Message(Message::Request { id, method, params }) => {
-                    works.push(self.ask(id, &method, params));
+                    let work = self.ask(id.clone(), &method, params);
+                    works.push(match work {
+                        Work::Done(answer) => Work::Done(answer),
+                        Work::Later(future) | Work::Open(future) => {
+                            let ending = self.ending.subscribe();
+                            Work::Later(Box::pin(answer_of(Some(id), future, ending)))
+                        }
+                    });
                 }
                 Incoming::Message(message) => {
                     if self.tell(message) == After::Leave {
-                        return After::Leave;
+                        after = After::Leave;
+                        break;
                     }
                 }
                 Incoming::Refused(error, id) => works.push(Work::Done(Answer {
@@ -235,13 +267,13 @@ impl<S: Service> Connection<S> {
             }
         }
         if !works.is_empty() {
-            self.begin(None, Work::Later(batch::join(works)));
+            self.begin(None, batch::work(works));
         }
-        After::GoOn
+        after
     }
 
     /// Sees to the work of a request. Most of it ends with its first poll, here and now; a task is
-    /// made only for what has to wait.
+    /// made only for what has to wait. A batch has no id; its parts have theirs.
     fn begin(&mut self, id: Option<RequestId>, work: Work) {
         let mut future = match work {
             Work::Done(answer) => return self.writer.add(&answer.frame),
@@ -249,15 +281,17 @@ impl<S: Service> Connection<S> {
             Work::Open(future) => return self.wait(id, future),
         };
         let writer = Arc::clone(&self.writer);
-        match Arc::clone(&self.slots).try_acquire_owned() {
+        let slots = Arc::clone(&self.slots);
+        match Arc::clone(&slots).try_acquire_owned() {
             Ok(permit) => {
                 // The task below polls again with a waker of its own, so this poll needs none.
                 let mut context = Context::from_waker(Waker::noop());
                 match future.as_mut().poll(&mut context) {
                     Poll::Ready(answer) => write(&writer, answer),
                     Poll::Pending => {
+                        let ending = self.ending.subscribe();
                         self.running.spawn(async move {
-                            let answer = future.await;
+                            let answer = answer_of(id, future, ending).await;
                             drop(permit);
                             send(&writer, answer);
                         });
@@ -265,8 +299,10 @@ impl<S: Service> Connection<S> {
                 }
             }
             Err(_) if self.has_room() => {
-                let slots = Arc::clone(&self.slots);
-                self.running.spawn(wait_and_run(slots, future, writer));
+                let ending = self.ending.subscribe();
+                let work = run_in_turn(slots, future);
+                self.running
+                    .spawn(async move { send(&writer, answer_of(id, work, ending).await) });
             }
             Err(_) => self.refuse_as_busy(id.as_ref()),
         }
@@ -278,8 +314,9 @@ impl<S: Service> Connection<S> {
             return self.refuse_as_busy(id.as_ref());
         }
         let writer = Arc::clone(&self.writer);
+        let ending = self.ending.subscribe();
         self.running
-            .spawn(async move { send(&writer, future.await) });
+            .spawn(async move { send(&writer, answer_of(id, future, ending).await) });
     }
 
     fn has_room(&mut self) -> bool {
@@ -288,14 +325,17 @@ impl<S: Service> Connection<S> {
     }
 
     fn refuse_as_busy(&self, id: Option<&RequestId>) {
-        let error = ErrorObject::new(
+        self.refuse(&self.busy(), id);
+    }
+
+    fn busy(&self) -> ErrorObject {
+        ErrorObject::new(
             codes::INTERNAL_ERROR,
             format!(
                 "the server is busy: {} requests run and {} wait; send it again later",
                 self.limits.max_running, self.limits.max_waiting
             ),
-        );
-        self.refuse(&error, id);
+        )
     }
 
     fn refuse(&self, error: &ErrorObject, id: Option<&RequestId>) {
@@ -303,37 +343,69 @@ impl<S: Service> Connection<S> {
         self.writer.add(&refusal(error, id, revision));
     }
 
-    /// Lets what runs end in time, then stops the rest, and writes what is still to be written.
+    /// Sees to it that every request that was accepted is answered, then ends the session.
     async fn finish(mut self, reason: &EndReason) {
         self.service.input_ended(&self.session);
-        if matches!(reason, EndReason::EndOfInput) {
-            let running = &mut self.running;
-            let writer = &self.writer;
-            let all_done = async { while running.join_next().await.is_some() {} };
-            // Time running out is one way for this to end; the answers that are there count.
-            let _ = tokio::time::timeout(self.limits.end_grace, async {
+        if *reason != EndReason::OutputClosed {
+            let deadline = tokio::time::sleep(self.limits.end_grace);
+            tokio::pin!(deadline);
+            loop {
                 tokio::select! {
-                    () = all_done => {}
-                    () = writer.failed() => {}
+                    ended = self.running.join_next() => if ended.is_none() { break },
+                    () = self.writer.failed() => break,
+                    // From here on each request answers that the server is ending.
+                    () = &mut deadline, if !*self.ending.borrow() => {
+                        self.ending.send_replace(true);
+                    }
                 }
-            })
-            .await;
+            }
         }
         self.service.close(&self.session);
         self.running.shutdown().await;
-        // A client that does not read cannot keep the server from leaving.
-        let _ = tokio::time::timeout(self.limits.end_grace, self.writer.written()).await;
+        self.deliver().await;
+    }
+
+    /// Waits until the client has taken everything, as long as it goes on taking.
+    async fn deliver(&self) {
+        let mut waiting = usize::MAX;
+        while self.writer.waiting() < waiting {
+            waiting = self.writer.waiting();
+            let written = tokio::time::timeout(self.limits.last_read, self.writer.written());
+            if written.await.is_ok() {
+                return;
+            }
+        }
     }
 }
 
-async fn wait_and_run(slots: Arc<Semaphore>, future: AnswerFuture, writer: Arc<LineWriter>) {
+/// Runs a handler when it is its turn.
+async fn run_in_turn(slots: Arc<Semaphore>, future: AnswerFuture) -> Option<Answer> {
     // The semaphore is never closed.
-    let Ok(permit) = slots.acquire_owned().await else {
-        return;
+    let _permit = slots.acquire_owned().await.ok()?;
+    future.await
+}
+
+/// The answer to a request: its own, or that the server is ending before it was there. Without an
+/// id the request is a batch, whose parts see to this themselves.
+async fn answer_of(
+    id: Option<RequestId>,
+    future: impl Future<Output = Option<Answer>>,
+    mut ending: watch::Receiver<bool>,
+) -> Option<Answer> {
+    let Some(id) = id else {
+        return future.await;
     };
-    let answer = future.await;
-    drop(permit);
-    send(&writer, answer);
+    tokio::select! {
+        biased;
+        answer = future => answer,
+        // The sender lives as long as the connection, which waits for this answer.
+        _ = ending.wait_for(|is_ending| *is_ending) => {
+            let message = "the server is ending and did not finish this request; it may have had \
+                           part of its effect";
+            let error = ErrorObject::new(codes::INTERNAL_ERROR, message);
+            Some(Answer::error(&id, &error))
+        }
+    }
 }
 
 fn write(writer: &LineWriter, answer: Option<Answer>) {

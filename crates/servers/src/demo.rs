@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use attache_server::protocol::{CallToolResult, Content, Json};
 use attache_server::{
-    BuildError, Context, Failure, Prompt, PromptArguments, Resource, Server, Tool,
+    BuildError, Context, Failure, Prompt, PromptArguments, Resource, Server, ServerBuilder, Tool,
 };
 use serde::Deserialize;
 use serde_json::{Number, Value, json};
@@ -31,6 +31,11 @@ const LONGEST_PAUSE_MS: u64 = 10_000;
 /// # Errors
 /// [`BuildError`] when the system gives no random bytes.
 pub fn server() -> Result<Server, BuildError> {
+    builder().build()
+}
+
+/// The same server before it is built, for those who restrict what it speaks.
+pub fn builder() -> ServerBuilder {
     Server::builder(NAME, env!("CARGO_PKG_VERSION"))
         .instructions(ABOUT)
         .subscriptions()
@@ -40,7 +45,6 @@ pub fn server() -> Result<Server, BuildError> {
         .resource(welcome())
         .resource(clock())
         .prompt(introduce())
-        .build()
 }
 
 #[derive(Deserialize)]

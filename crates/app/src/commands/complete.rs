@@ -12,7 +12,7 @@ use attache::host::manifest::remembered;
 use attache::host::manifest_folder;
 use attache::host::names::{Directory, ToolName};
 use attache::protocol::{Prompt, Resource, Tool};
-use clap::{Arg, Command, CommandFactory as _};
+use clap::{Arg, Command};
 
 use crate::args::RawArgs;
 use crate::arguments::Schema;
@@ -62,7 +62,7 @@ struct Typed {
 
 impl Typed {
     fn read(words: &[String]) -> Self {
-        let mut root = RawArgs::command();
+        let mut root = RawArgs::table();
         root.build();
         let mut typed = Self {
             command: root,

@@ -2,7 +2,7 @@
 //!
 //! Owns the little of roff that a manual page needs.
 
-use clap::{Arg, Command, CommandFactory as _};
+use clap::{Arg, Command};
 
 use crate::args::RawArgs;
 use crate::failure::Failure;
@@ -13,7 +13,7 @@ pub(super) fn run(output: &Output) -> Result<(), Failure> {
 }
 
 fn page() -> String {
-    let mut root = RawArgs::command();
+    let mut root = RawArgs::table();
     root.build();
     let mut page = String::new();
     let version = root.get_version().unwrap_or_default();

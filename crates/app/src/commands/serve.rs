@@ -6,37 +6,41 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use attache::server::Server;
 use attache::server::http::{self, HttpSettings};
+use attache::server::{Principal, Server};
 use attache_servers::demo;
 use attache_servers::lisp::{self, Evaluator, Settings};
 use tokio::net::TcpListener;
 
-use crate::args::{RawServe, RawServed};
+use crate::args::RawServed;
 use crate::failure::Failure;
 use crate::interrupt::Interrupts;
+use crate::invocation::Serve;
 use crate::output::Output;
 
 /// How long open requests may go on after a signal.
 const END_GRACE: Duration = Duration::from_secs(2);
 
 /// Serves until the client leaves, or over HTTP until a signal.
-pub(crate) async fn run(asked: RawServe, output: &Output) -> Result<(), Failure> {
-    let server = match asked.served {
-        RawServed::Demo => demo::server(),
+pub(crate) async fn run(asked: Serve, output: &Output) -> Result<(), Failure> {
+    let builder = match asked.served {
+        RawServed::Demo => demo::builder(),
         RawServed::Lisp => {
             let evaluator = Evaluator::new(Settings::default());
             // The first call shall find a worker; nobody waits for it to start.
             let early = evaluator.clone();
             tokio::spawn(async move { early.warm_up().await });
-            lisp::server(evaluator)
+            lisp::builder(evaluator)
         }
     };
-    let server =
-        server.map_err(|error| Failure::unexpected(format!("cannot build the server: {error}")))?;
+    let server = builder
+        .revisions(asked.revisions)
+        .before_initialized(asked.before_initialized)
+        .build()
+        .map_err(|error| Failure::unexpected(format!("cannot build the server: {error}")))?;
     match asked.http {
         Some(address) => {
-            let settings = settings(asked.token_env.as_deref())?;
+            let settings = settings(&asked.token_env)?;
             over_http(server, address, settings, output).await
         }
         None => match server.serve_stdio().await {
@@ -48,17 +52,37 @@ pub(crate) async fn run(asked: RawServe, output: &Output) -> Result<(), Failure>
     }
 }
 
-/// Who may come in. A token on the command line would be seen by everybody on the machine.
-fn settings(token_env: Option<&str>) -> Result<HttpSettings, Failure> {
-    let Some(name) = token_env else {
-        return Ok(HttpSettings::default());
-    };
-    match std::env::var(name) {
-        Ok(token) if !token.is_empty() => Ok(HttpSettings::default().bearer_token(&token)),
-        _ => Err(Failure::usage(format!(
-            "the variable {name} holds no token"
-        ))),
+/// Who may come in: each token stands for a principal of its own, named by its variable. A token on
+/// the command line would be seen by everybody on the machine.
+fn settings(variables: &[String]) -> Result<HttpSettings, Failure> {
+    let mut known = Vec::new();
+    for name in variables {
+        match std::env::var(name) {
+            Ok(token) if !token.is_empty() => known.push((Principal::named(name), token)),
+            _ => {
+                let message = format!("the variable {name} holds no token");
+                return Err(Failure::usage(message));
+            }
+        }
     }
+    if known.is_empty() {
+        return Ok(HttpSettings::default());
+    }
+    Ok(HttpSettings::default().authenticate(move |given| {
+        let mut found = None;
+        for (principal, token) in &known {
+            if is_same(token.as_bytes(), given.as_bytes()) {
+                found = Some(principal.clone());
+            }
+        }
+        found
+    }))
+}
+
+/// Compares in a time that tells nothing about the token but its length.
+fn is_same(token: &[u8], given: &[u8]) -> bool {
+    let differences = token.iter().zip(given).fold(0, |all, (a, b)| all | (a ^ b));
+    token.len() == given.len() && differences == 0
 }
 
 async fn over_http(

@@ -414,3 +414,24 @@ fn proxies_of_the_environment_are_used_and_named_when_they_fail() {
     assert_eq!(about(&document, "direct")["verdict"], "healthy");
     assert!(!document.to_string().contains("s3cret"), "{document}");
 }
+
+/// What holds is a matter of the kernel; that it is told is not.
+#[cfg(target_os = "linux")]
+#[test]
+fn the_evaluator_says_what_holds_its_workers() {
+    let outcome = run(&["doctor", "lisp"]).expect(0);
+    let line = outcome.stdout.lines().nth(1).unwrap_or_default();
+    assert!(
+        line.starts_with("  its workers are held by: resource limits, "),
+        "{outcome:?}"
+    );
+    assert!(line.contains("Landlock"), "{line}");
+    let document = run(&["doctor", "lisp", "--json"]).expect(0).document();
+    let confinement = &document["servers"][0]["confinement"];
+    assert_eq!(confinement["limits"], "whole", "{document}");
+    assert_eq!(confinement["seccomp"], "whole", "{document}");
+    assert!(confinement["landlock"].is_string(), "{document}");
+    // Other servers have nothing of the kind.
+    let document = run(&["doctor", "--json"]).expect(0).document();
+    assert_eq!(document["servers"][0].get("confinement"), None);
+}

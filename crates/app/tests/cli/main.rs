@@ -13,6 +13,7 @@ mod help;
 mod hostile;
 mod real_servers;
 mod remote;
+mod serve;
 mod serve_lisp;
 mod several;
 #[cfg(unix)]

@@ -4,7 +4,7 @@ use std::io::{BufRead as _, BufReader};
 use std::process::{Child, Command, Stdio};
 
 use attache_testkit::http::{Answer, HttpScript, HttpServer, On};
-use attache_testkit::real_servers::{EverythingTransport, Listening};
+use attache_testkit::real_servers::{EverythingTransport, Listening, installed};
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 
@@ -102,6 +102,32 @@ fn a_served_server_can_ask_for_a_token() {
 }
 
 #[test]
+fn each_token_of_a_served_server_is_somebody_elses() {
+    let serve = ["serve", "lisp", "--http", "127.0.0.1:0"];
+    let tokens = ["--token-env", "ADA", "--token-env", "BOB"];
+    let mut command = attache();
+    command.args(serve).args(tokens);
+    let remote = Remote::run(command.env("ADA", "a-secret").env("BOB", "b-secret"));
+    let table = |name: &str, token: &str| {
+        format!(
+            "[servers.{name}]\nurl = \"{}\"\nheaders = {{ Authorization = \"Bearer {token}\" }}\n",
+            remote.url
+        )
+    };
+    let config = table("ada", "a-secret") + &table("bob", "b-secret") + &table("eve", "secret");
+    let home = home("tokens", &config);
+    let evaluate = |server: &str, code: &str| {
+        let tool = format!("{server}/evaluate-lisp");
+        home.run(&["call", &tool, &format!("code={code}"), "session=s"])
+    };
+    evaluate("ada", "(define x 1)").expect(0);
+    let unbound = evaluate("bob", "x").expect(5);
+    assert!(unbound.stdout.contains("unbound"), "{unbound:?}");
+    assert_eq!(evaluate("ada", "x").expect(0).stdout, "1\n");
+    evaluate("eve", "x").expect(3);
+}
+
+#[test]
 fn a_url_stands_for_a_server() {
     let remote = Remote::start();
     let tools = run(&["tools", "--json", &remote.url]).expect(0).document();
@@ -157,6 +183,42 @@ fn everything_behind_a_url_over_streamable_http() {
     assert_eq!(
         (&seen["era"], &seen["revision"]),
         (&json!("legacy"), &json!("2025-11-25"))
+    );
+}
+
+/// In its default mode the bridge has one process for all clients, so each but the first begins the
+/// session on the same pipe anew.
+#[test]
+fn clients_behind_supergateway_share_one_server_process() {
+    let node = installed("conformance/node_modules/node/bin/node");
+    let bridge = installed("conformance/node_modules/supergateway/dist/index.js");
+    let served = format!("{} serve demo", env!("CARGO_BIN_EXE_attache"));
+    let start = |served: &str| {
+        Listening::start("/sse", |port| {
+            let mut command = Command::new(&node);
+            command.arg(&bridge).args(["--stdio", served, "--port"]);
+            command.arg(port.to_string());
+            command
+        })
+        .unwrap()
+    };
+    let call = |bridge: &Listening, message: &str| {
+        let argument = format!("message={message}");
+        let words = ["call", "--era", "legacy", "--server", bridge.url(), "echo"];
+        run(&[&words[..], &[&argument]].concat())
+    };
+    let bridged = start(&served);
+    for message in ["first", "second"] {
+        let outcome = call(&bridged, message).expect(0);
+        assert_eq!(outcome.stdout, format!("{message}\n"));
+    }
+    // The strict server refuses the second client, which shows that there is one process.
+    let bridged = start(&format!("{served} --strict-initialized"));
+    call(&bridged, "first").expect(0);
+    let refused = call(&bridged, "second");
+    assert!(
+        refused.stderr.contains("initialized already"),
+        "{refused:?}"
     );
 }
 

@@ -279,6 +279,33 @@ fn bad_arguments_are_refused_before_anything_runs() {
     assert_eq!(served.end(), (Some(0), 0));
 }
 
+/// INV-001, fault 68: what was accepted when the input ended is finished and answered. On two cores
+/// two run at once, so most of them still wait then.
+#[test]
+fn fault_68_sixteen_slow_requests_piped_in_get_sixteen_answers() {
+    let mut served = Served::start();
+    served.handshake();
+    let slow = json!({
+        // Ten million steps of long multiplication take seconds.
+        "code": "(let loop ((n 1)) (loop (* 1 (modulo (* n 12345678901234567890) 98765432109876543210))))",
+        "limits": {"wallMs": 1_000},
+    });
+    for id in 1..=16 {
+        served.send(format!("{}\n", call(id, &slow)).as_bytes());
+    }
+    drop(served.stdin.take());
+    let mut answered = Vec::new();
+    for line in (&mut served.stdout).lines() {
+        let answer: Value = serde_json::from_str(&line.unwrap()).unwrap();
+        let kind = &answer["result"]["structuredContent"]["error"]["kind"];
+        assert!(kind == "time" || kind == "steps", "{answer}");
+        answered.push(answer["id"].as_u64().unwrap());
+    }
+    answered.sort_unstable();
+    assert_eq!(answered, (1..=16).collect::<Vec<_>>());
+    assert_eq!(served.child.wait().unwrap().code(), Some(0));
+}
+
 /// A long run tells its progress; cancelled, it is never answered, and the next call works.
 #[test]
 fn progress_is_told_and_cancellation_stops_the_worker() {

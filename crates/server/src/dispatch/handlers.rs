@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 use attache_protocol::{
     CallToolResult, ClientCapabilities, CompleteParams, CompletionReference, Content, Era,
-    ErrorObject, GetPromptResult, Implementation, Json, Listen, LogLevel, Method, ProgressToken,
+    ErrorObject, GetPromptResult, Implementation, Json, LogLevel, ProgressToken,
     ReadResourceResult, Revision, codes,
 };
 use serde_json::Value;
@@ -16,7 +16,7 @@ use tokio::sync::Notify;
 use crate::asking::Asking;
 use crate::caching::Caching;
 use crate::completion::{self, Typed};
-use crate::context::{Call, CallKind, Context, Detaching};
+use crate::context::{Call, Context, Detaching};
 use crate::failure::{Failure, not_found};
 use crate::prompt::PromptArguments;
 use crate::rounds::{RoundParams, Rounds, digest_of};
@@ -245,10 +245,6 @@ impl Asked<'_> {
     ) -> Arc<Call> {
         Arc::new(Call {
             id: self.id.clone(),
-            kind: match self.method {
-                Listen::NAME => CallKind::Listen,
-                _ => CallKind::Work,
-            },
             kernel: Arc::clone(self.kernel),
             session: Arc::clone(self.session),
             outlet,

@@ -103,10 +103,16 @@ impl Asked<'_> {
             capabilities: Arc::new(asked.capabilities.for_revision(revision)),
             client: Some(Arc::new(asked.client_info)),
         };
-        if self.session.begin(opened).is_err() {
+        // Behind a bridge one pipe carries clients after each other, so a second handshake begins
+        // the session anew. Over HTTP each handshake has a session of its own.
+        let is_open = self.session.opened().is_some();
+        if is_open && self.kernel.before_initialized == BeforeInitialized::Refuse {
             return self.too_early("the session is initialized already");
         }
-        self.kernel.hub.add_session(self.session);
+        self.session.begin(opened);
+        if !is_open {
+            self.kernel.hub.add_session(self.session);
+        }
         let result = InitializeResult {
             protocol_version: revision.to_string(),
             capabilities: self.kernel.capabilities(revision),

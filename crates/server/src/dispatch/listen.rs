@@ -55,8 +55,12 @@ impl Asked<'_> {
             Asking::Never,
         );
         let id = self.id.clone();
+        let session = Arc::clone(self.session);
         wait(call, async move {
-            open.listen.ended.notified().await;
+            tokio::select! {
+                () = open.listen.ended.notified() => {}
+                () = session.hung_up() => {}
+            }
             let result = ListenResult {
                 meta: Some(closing_meta(&id)),
                 ..ListenResult::default()

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use attache_server::protocol::{CallToolResult, Content, Json, LogLevel, Resource as Link};
 use attache_server::{
@@ -73,16 +74,29 @@ fn s_stdio_02_nothing_a_handler_does_reaches_the_wire() {
 }
 
 #[test]
-fn s_stdio_13_calls_that_run_at_the_end_of_input_are_answered_in_time() {
+fn s_stdio_13_and_fault_68_calls_that_run_at_the_end_of_input_are_answered() {
     let mut server = Process::start("odd_handlers");
     server.send(&crate::support::initialize("2025-11-25", json!({})).to_string());
     server.line();
     server.send(&call(1, "sleep", json!({"milliseconds": 200})).to_string());
-    server.send(&call(2, "sleep", json!({"milliseconds": 60_000})).to_string());
+    server.send(&call(2, "sleep", json!({"milliseconds": 2_500})).to_string());
     let (lines, code) = server.finish();
     assert_eq!(code, Some(0));
-    assert_eq!(lines.len(), 1, "{lines:?}");
-    assert!(lines[0].starts_with(r#"{"jsonrpc":"2.0","id":1"#));
+    assert_eq!(lines.len(), 2, "{lines:?}");
+    for (line, id) in lines.iter().zip(1..) {
+        let begin = format!(r#"{{"jsonrpc":"2.0","id":{id},"result""#);
+        assert!(line.starts_with(&begin), "{line}");
+    }
+}
+
+/// A client that was killed leaves no server at work behind.
+#[test]
+fn a_server_whose_stdout_nobody_reads_ends_in_the_middle_of_a_call() {
+    let mut server = Process::start("odd_handlers");
+    server.send(&crate::support::initialize("2025-11-25", json!({})).to_string());
+    server.line();
+    server.send(&call(1, "sleep", json!({"milliseconds": 600_000})).to_string());
+    assert_eq!(server.abandon(Duration::from_secs(30)), Some(0));
 }
 
 #[tokio::test]

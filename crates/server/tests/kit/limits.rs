@@ -14,7 +14,8 @@
 //! | `max_state` | `a_state_has_a_greatest_length` |
 //! | `state_ttl` | `asking::s_mrtr_08_a_state_expires` |
 //! | `max_redeemed` | `asking::s_mrtr_09_a_redeemed_state_is_good_once` |
-//! | `end_grace` | `the_end_of_input_has_a_grace` |
+//! | `end_grace` | `ending::fault_68_what_runs_is_finished_or_answered_with_an_error` |
+//! | `last_read` | `ending::a_client_that_reads_slowly_gets_everything_and_one_that_does_not_cannot_keep_the_server` |
 //! | HTTP `max_body` | `http::fault_61_a_body_has_a_greatest_length` |
 //! | HTTP `max_sessions`, `session_idle` | `http_streams::there_are_so_many_sessions_and_idle_ones_make_room` |
 //! | HTTP `max_events` | `http_streams::so_many_events_wait_for_a_client_that_does_not_read`, `http_streams::a_subscription_that_does_not_keep_up_ends` |
@@ -27,9 +28,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use attache_server::protocol::{ElicitParams, Json};
-use attache_server::{
-    Context, EndReason, Failure, NoArguments, Resource, Server, TaskSupport, Tool,
-};
+use attache_server::{Context, Failure, NoArguments, Resource, Server, TaskSupport, Tool};
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 
@@ -43,6 +42,7 @@ fn every_setting_is_in_the_table_and_every_test_of_the_table_exists() {
         ("http_streams", include_str!("http_streams.rs")),
         ("tasks", include_str!("tasks.rs")),
         ("asking", include_str!("asking.rs")),
+        ("ending", include_str!("ending.rs")),
     ];
     let rows = pages[0]
         .1
@@ -457,27 +457,6 @@ async fn a_state_has_a_greatest_length() {
     assert_eq!(text(&answer), "done");
     let (_, answer) = rounds(&mut Wire::new(&server), 2000).await;
     assert_eq!(answer["error"]["code"], -32603);
-}
-
-#[tokio::test(start_paused = true)]
-async fn the_end_of_input_has_a_grace() {
-    let sleepy = Tool::new("sleep", "Sleeps.", |_, _: NoArguments| async {
-        tokio::time::sleep(Duration::from_secs(5)).await;
-        Ok("awake")
-    });
-    for (grace, expected) in [(4, 0), (6, 1)] {
-        let server = hello()
-            .tool(sleepy.clone())
-            .limits(|it| it.end_grace = Duration::from_secs(grace))
-            .build()
-            .unwrap();
-        let mut wire = Wire::legacy(&server, "2025-11-25", json!({})).await;
-        wire.send(&call(1, "sleep", json!({}))).await;
-        let started = tokio::time::Instant::now();
-        let (rest, reason) = wire.finish().await;
-        assert_eq!((rest.len(), reason), (expected, EndReason::EndOfInput));
-        assert!(started.elapsed() <= Duration::from_secs(grace) + Duration::from_millis(100));
-    }
 }
 
 #[tokio::test]

@@ -5,6 +5,7 @@
 mod asking;
 mod both_eras;
 mod changes;
+mod ending;
 mod handlers;
 mod http;
 mod http_client;

@@ -1,8 +1,11 @@
 //! How a connection begins, in both eras and side by side.
 
+use std::sync::Arc;
+
 use attache_server::protocol::Revision;
-use attache_server::{BeforeInitialized, EndReason};
+use attache_server::{BeforeInitialized, EndReason, NoArguments, Resource, Tool};
 use serde_json::json;
+use tokio::sync::Semaphore;
 
 use crate::support::{Wire, call, hello, initialize, modern, text};
 
@@ -26,12 +29,47 @@ async fn s_init_03_the_requested_version_if_known_else_the_newest() {
     }
 }
 
+/// Behind a bridge that shares one pipe, each client begins with a handshake of its own.
 #[tokio::test]
-async fn a_session_is_initialized_once() {
-    let mut wire = Wire::new(&hello().build().unwrap());
-    wire.ask(initialize("2025-11-25", json!({}))).await;
+async fn a_second_initialize_begins_the_session_anew() {
+    let gate = Arc::new(Semaphore::new(0));
+    let opened = Arc::clone(&gate);
+    let waiting = Tool::new("wait", "Waits.", move |_, _: NoArguments| {
+        let gate = Arc::clone(&opened);
+        async move {
+            gate.acquire().await?.forget();
+            Ok("done")
+        }
+    });
+    let resource = Resource::new("a://1", "x", |_, it| async move {
+        Ok(it.text("text/plain", "x"))
+    });
+    let builder = hello().tool(waiting).resource(resource);
+    let server = builder.subscriptions().build().unwrap();
+    let mut wire = Wire::legacy(&server, "2025-11-25", json!({})).await;
+    let watch = json!({"jsonrpc": "2.0", "id": 1, "method": "resources/subscribe", "params": {"uri": "a://1"}});
+    assert_eq!(wire.ask(watch).await["result"], json!({}));
+    wire.send(&call("running", "wait", json!({}))).await;
+
+    let again = wire.ask(initialize("2025-06-18", json!({}))).await;
+    assert_eq!(again["result"]["protocolVersion"], "2025-06-18");
+    // What the session before watched is forgotten, so the next message is the next answer.
+    server.changes().resource_updated("a://1");
+    assert_eq!(text(&wire.ask(call(2, "hello", json!({}))).await), "hello");
+    // What ran before is still answered.
+    gate.add_permits(1);
+    let answer = wire.next().await;
+    assert_eq!((&answer["id"], text(&answer)), (&json!("running"), "done"));
+    assert_eq!(wire.finish().await, (vec![], EndReason::EndOfInput));
+}
+
+#[tokio::test]
+async fn under_strict_initialized_a_session_begins_once() {
+    let strict = hello().before_initialized(BeforeInitialized::Refuse);
+    let mut wire = Wire::legacy(&strict.build().unwrap(), "2025-11-25", json!({})).await;
     let again = wire.ask(initialize("2025-06-18", json!({}))).await;
     assert_eq!(again["error"]["code"], -32600);
+    assert_eq!(text(&wire.ask(call(1, "hello", json!({}))).await), "hello");
 }
 
 #[tokio::test]
@@ -162,12 +200,14 @@ async fn x_batch_01_batches_are_answered_together_in_one_revision() {
         {"jsonrpc": "2.0", "method": "notifications/initialized"},
         {"jsonrpc": "2.0", "id": "two", "method": "ping"},
         {"jsonrpc": "2.0", "id": 3},
+        initialize("2025-03-26", json!({})),
     ]);
     wire.send_text(&batch.to_string()).await;
     let answers = wire.next_batch().await;
     let ids: Vec<_> = answers.iter().map(|answer| answer["id"].clone()).collect();
-    assert_eq!(ids, [json!(1), json!("two"), json!(3)]);
+    assert_eq!(ids, [json!(1), json!("two"), json!(3), json!("open")]);
     assert_eq!(answers[2]["error"]["code"], -32600);
+    assert_eq!(answers[3]["error"]["code"], -32600);
     // Notifications alone get no answer at all.
     wire.send_text(&format!("[{READY}]")).await;
     assert_eq!(wire.ask(call(4, "hello", json!({}))).await["id"], 4);

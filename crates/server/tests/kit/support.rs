@@ -6,6 +6,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::OnceLock;
+use std::time::{Duration, Instant};
 
 use attache_server::{EndReason, NoArguments, Server, ServerBuilder, Tool};
 use attache_testkit::binaries;
@@ -214,7 +215,7 @@ pub(crate) fn example(name: &str) -> PathBuf {
 pub(crate) struct Process {
     child: Child,
     stdin: Option<ChildStdin>,
-    stdout: BufReader<ChildStdout>,
+    stdout: Option<BufReader<ChildStdout>>,
     judge: Judge,
 }
 
@@ -228,7 +229,7 @@ impl Process {
             .unwrap();
         Self {
             stdin: child.stdin.take(),
-            stdout: BufReader::new(child.stdout.take().unwrap()),
+            stdout: child.stdout.take().map(BufReader::new),
             child,
             judge: Judge::default(),
         }
@@ -243,7 +244,8 @@ impl Process {
     /// The next line of the server, with its line end.
     pub(crate) fn line(&mut self) -> String {
         let mut line = String::new();
-        self.stdout.read_line(&mut line).unwrap();
+        let stdout = self.stdout.as_mut().unwrap();
+        stdout.read_line(&mut line).unwrap();
         if let Ok(message) = serde_json::from_str(&line) {
             self.judge.check(&message);
         }
@@ -261,6 +263,20 @@ impl Process {
             }
         }
         (lines, self.child.wait().unwrap().code())
+    }
+
+    /// Goes away without reading; the exit code, if the server ends within that time.
+    pub(crate) fn abandon(mut self, patience: Duration) -> Option<i32> {
+        self.stdin = None;
+        self.stdout = None;
+        let deadline = Instant::now() + patience;
+        while Instant::now() < deadline {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                return status.code();
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        None
     }
 }
 

@@ -2,17 +2,21 @@
 //!
 //! Owns the workers. A named session has a worker of its own, so that its end takes nothing else
 //! with it; requests without a session share a few warm ones. How many evaluations run at once and
-//! how many sessions there are is bounded. Refuses to know how an evaluation is done.
+//! how many sessions there are is bounded, and shared fairly among owners. Refuses to know how an
+//! evaluation is done.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use attache_lisp::ErrorKind;
-use tokio::sync::{Semaphore, SemaphorePermit, mpsc, oneshot};
+use tokio::sync::{Semaphore, mpsc, oneshot};
 
+use super::confinement::Confinement;
 use super::limits::Limits;
-use super::process::{Ending, Executable, Worker};
-use super::recent::Recent;
+use super::process::{Ending, Executable, WALL_GRACE, Worker};
+use super::recent::{Found, Key, Recent};
 use super::request::{Answer, Failed, Progress, Request, RequestError, SessionState};
+use super::turns::Turns;
 use super::wire::{Fate, MAX_TEXT, World};
 
 /// Address space beyond what an evaluation needs: the program's own text, its allocator and its
@@ -30,9 +34,11 @@ const PROGRESS_WAITING: usize = 4;
 pub struct Settings {
     /// What an evaluation may use at most.
     pub limits: Limits,
-    /// Evaluations at the same time, and warm workers without a session.
+    /// Evaluations of one owner at the same time, and warm workers without a session. As many again
+    /// are kept for owners of whom nothing runs, so that one owner's work never makes others wait.
     pub workers: usize,
-    /// Sessions at the same time; the one not used for longest is dropped for a new one.
+    /// Sessions at the same time. For a new one the owner of the most loses the one not used for
+    /// longest, and is told so when it asks for it.
     pub sessions: usize,
     /// Bytes of address space of a worker; none means enough for the limits.
     pub address_space: Option<u64>,
@@ -69,7 +75,7 @@ impl std::fmt::Debug for Evaluator {
 
 struct Shared {
     settings: Settings,
-    running: Semaphore,
+    turns: Arc<Turns>,
     spare: Mutex<Vec<Worker>>,
     sessions: Mutex<Recent<Arc<Slot>>>,
 }
@@ -113,7 +119,7 @@ impl Evaluator {
         settings.limits.source = settings.limits.source.min(MAX_TEXT);
         settings.limits.output = settings.limits.output.min(MAX_TEXT);
         let shared = Shared {
-            running: Semaphore::new(settings.workers.max(1)),
+            turns: Turns::new(settings.workers),
             spare: Mutex::new(Vec::new()),
             sessions: Mutex::new(Recent::new(settings.sessions)),
             settings,
@@ -127,6 +133,25 @@ impl Evaluator {
     #[must_use]
     pub fn limits(&self) -> &Limits {
         &self.shared.settings.limits
+    }
+
+    /// How long so many accepted requests of one owner take at most: each ends by its own limit.
+    #[must_use]
+    pub fn longest(&self, requests: usize) -> Duration {
+        let each = self.limits().wall() + WALL_GRACE;
+        let rounds = requests.div_ceil(self.shared.settings.workers.max(1));
+        each.saturating_mul(u32::try_from(rounds).unwrap_or(u32::MAX))
+    }
+
+    /// What the operating system lets workers do, as a worker that is started for this says itself.
+    ///
+    /// # Errors
+    /// When no worker can be started.
+    pub async fn confinement(&self) -> std::io::Result<Confinement> {
+        let worker = self.shared.start().await?;
+        let confinement = worker.confinement.clone();
+        self.shared.put_back(worker);
+        Ok(confinement)
     }
 
     /// Starts a worker ahead of the first request. A failure shows when a request needs it.
@@ -195,19 +220,30 @@ impl Shared {
     ) -> Answer {
         match request.session {
             None => {
-                self.without_session(request.code, limits, cancelled, progress)
+                let owner = &request.owner;
+                self.without_session(owner, request.code, limits, cancelled, progress)
                     .await
             }
             Some(name) => {
-                // The length keeps owners and names apart whatever they contain.
-                let owner = &request.owner;
-                let name = format!("{}:{owner}{name}", owner.len());
-                let slot = self.slot(&name);
-                let answer = self
-                    .in_session(&slot, request.code, limits, cancelled, progress)
+                let owner = request.owner;
+                let key = Key { owner, name };
+                let Some(slot) = self.slot(&key) else {
+                    let message = "this session made room for newer ones and its definitions are \
+                                   lost; the next evaluation begins the session anew";
+                    let failed = Failed::outside(ErrorKind::Internal, message);
+                    return answer(Err(failed), Some(SessionState::Lost));
+                };
+                let mut answer = self
+                    .in_session(&slot, &key.owner, request.code, limits, cancelled, progress)
                     .await;
+                let is_meant = |known: &Arc<Slot>| Arc::ptr_eq(known, &slot);
+                let mut sessions = lock(&self.sessions);
                 if answer.session == Some(SessionState::Lost) {
-                    lock(&self.sessions).remove_if(&name, |known| Arc::ptr_eq(known, &slot));
+                    sessions.remove_if(&key, is_meant);
+                } else if answer.session.is_some() && !sessions.has(&key, is_meant) {
+                    // It made room for another while this ran, which is said here and only here.
+                    sessions.forget_dropped(&key);
+                    answer.session = Some(SessionState::Lost);
                 }
                 answer
             }
@@ -216,12 +252,13 @@ impl Shared {
 
     async fn without_session(
         &self,
+        owner: &str,
         code: String,
         limits: Limits,
         mut cancelled: oneshot::Receiver<()>,
         progress: &mpsc::Sender<u64>,
     ) -> Answer {
-        let Some(_running) = turn(&self.running, &mut cancelled).await else {
+        let Some(_running) = unless(&mut cancelled, self.turns.take(owner)).await else {
             return cancelled_early();
         };
         let mut worker = match self.warm_worker().await {
@@ -243,16 +280,17 @@ impl Shared {
     async fn in_session(
         &self,
         slot: &Slot,
+        owner: &str,
         code: String,
         limits: Limits,
         mut cancelled: oneshot::Receiver<()>,
         progress: &mpsc::Sender<u64>,
     ) -> Answer {
         // First the session's turn: a request that waits for it shall not keep others waiting.
-        let Some(_turn) = turn(&slot.turn, &mut cancelled).await else {
+        let Some(Ok(_turn)) = unless(&mut cancelled, slot.turn.acquire()).await else {
             return cancelled_early();
         };
-        let Some(_running) = turn(&self.running, &mut cancelled).await else {
+        let Some(_running) = unless(&mut cancelled, self.turns.take(owner)).await else {
             return cancelled_early();
         };
         let (mut worker, kept) = match slot.take() {
@@ -285,20 +323,22 @@ impl Shared {
         answer(result, Some(state))
     }
 
-    /// The place of a session; the oldest gives way to a new one.
-    fn slot(&self, name: &str) -> Arc<Slot> {
-        let mut sessions = lock(&self.sessions);
-        let (slot, dropped) = sessions.use_or_insert(name, || {
+    /// The place of a session; none if it had to make room since it was used.
+    fn slot(&self, key: &Key) -> Option<Arc<Slot>> {
+        let make = || {
             Arc::new(Slot {
                 turn: Semaphore::new(1),
                 state: Mutex::new(SlotState::Unused),
             })
-        });
-        let slot = Arc::clone(slot);
-        drop(sessions);
-        // Its worker ends here, or with the evaluation that it still has.
-        drop(dropped);
-        slot
+        };
+        // Whoever evaluates there, or waits for it, holds the place too.
+        let is_busy = |slot: &Arc<Slot>| Arc::strong_count(slot) > 1;
+        let found = lock(&self.sessions).use_or_insert(key, make, is_busy);
+        match found {
+            // The worker of the one that had to go ends here, or with the evaluation it still has.
+            Found::Here(slot, _gone) => Some(slot),
+            Found::Dropped => None,
+        }
     }
 
     /// A worker with no definitions of its own.
@@ -338,13 +378,13 @@ impl Shared {
     }
 }
 
-/// Waits for a permit; nothing when the request was cancelled meanwhile.
-async fn turn<'a>(
-    semaphore: &'a Semaphore,
+/// Waits for something; nothing when the request was cancelled meanwhile.
+async fn unless<T>(
     cancelled: &mut oneshot::Receiver<()>,
-) -> Option<SemaphorePermit<'a>> {
+    awaited: impl Future<Output = T>,
+) -> Option<T> {
     tokio::select! {
-        permit = semaphore.acquire() => permit.ok(),
+        awaited = awaited => Some(awaited),
         _ = cancelled => None,
     }
 }

@@ -14,25 +14,30 @@
 //! The parts:
 //!
 //! - `limits` and `request`: what is asked and answered, as plain data;
-//! - `recent`: sessions by name, a bounded number, the oldest dropped;
+//! - `recent`: sessions by owner and name, a bounded number, the oldest of the fullest owner dropped;
+//! - `turns`: whose evaluation runs next;
 //! - `worker`: the process, on its own side of the pipe;
+//! - `confinement`: what the operating system lets it do, as data;
 //! - `wire`: what goes through the pipe;
 //! - `process`: a worker as its owner sees it;
 //! - `evaluator`: which worker gets which request;
 //! - `tools`: all of it as an MCP server with one tool.
 
+mod confinement;
 mod evaluator;
 mod limits;
 mod process;
 mod recent;
 mod request;
 mod tools;
+mod turns;
 mod wire;
 mod worker;
 
+pub use confinement::{Confinement, Holds};
 pub use evaluator::{Evaluator, Settings};
 pub use limits::{Limits, LowerLimits, TooHigh};
 pub use process::Executable;
 pub use request::{Answer, Evaluated, Failed, Progress, Request, RequestError, SessionState};
-pub use tools::{TOOL, server, tool};
+pub use tools::{TOOL, builder, server, tool};
 pub use worker::enable;

@@ -16,6 +16,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep_until, timeout};
 
+use super::confinement::Confinement;
 use super::limits::Limits;
 use super::request::{Evaluated, Failed};
 use super::wire::{self, Fate, Order, Report, World};
@@ -24,7 +25,7 @@ use super::worker::WORKER_ARGUMENT;
 /// A worker that is not ready by then never will be.
 const START_TIME: Duration = Duration::from_secs(10);
 /// What a worker may take beyond the wall limit to notice it by itself.
-const WALL_GRACE: Duration = Duration::from_millis(500);
+pub(super) const WALL_GRACE: Duration = Duration::from_millis(500);
 /// What a worker may take to notice that its evaluation is cancelled.
 const CANCEL_GRACE: Duration = Duration::from_millis(500);
 /// What the system may take to end a killed process.
@@ -73,6 +74,8 @@ pub(super) struct Worker {
     orders: ChildStdin,
     reports: mpsc::Receiver<Report>,
     complaint: JoinHandle<Vec<u8>>,
+    /// What it said about itself.
+    pub(super) confinement: Confinement,
 }
 
 impl Worker {
@@ -102,14 +105,25 @@ impl Worker {
             orders,
             reports,
             complaint: tokio::spawn(tail(stderr)),
+            confinement: Confinement::default(),
         };
-        match timeout(START_TIME, worker.reports.recv()).await {
+        match timeout(START_TIME, worker.first_report()).await {
             Ok(Some(Report::Ready)) => Ok(worker),
             Ok(_) => Err(io::Error::other(worker.obituary().await.message)),
             Err(_) => Err(io::Error::new(
                 io::ErrorKind::TimedOut,
                 format!("the worker was not ready within {START_TIME:?}"),
             )),
+        }
+    }
+
+    /// What it says after it has said how it is confined.
+    async fn first_report(&mut self) -> Option<Report> {
+        loop {
+            match self.reports.recv().await {
+                Some(Report::Confined(confinement)) => self.confinement = confinement,
+                report => return report,
+            }
         }
     }
 
@@ -153,7 +167,7 @@ impl Worker {
                         // Whoever is slow to look misses some.
                         let _ = progress.try_send(steps);
                     }
-                    Some(Report::Ready) => {}
+                    Some(Report::Ready | Report::Confined(_)) => {}
                     Some(Report::Value { value, output, steps, heap_peak }) => {
                         return Ending::Value(Evaluated { value, output, steps, heap_peak });
                     }

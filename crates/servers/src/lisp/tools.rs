@@ -4,7 +4,7 @@
 
 use attache_lisp::ErrorKind;
 use attache_server::protocol::{CallToolResult, Content, Json, ToolAnnotations};
-use attache_server::{BuildError, Context, Failure, Server, Tool};
+use attache_server::{BuildError, Context, Failure, Server, ServerBuilder, Tool};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
@@ -41,11 +41,17 @@ struct Arguments {
 /// # Errors
 /// [`BuildError`] when the system gives no random bytes.
 pub fn server(evaluator: Evaluator) -> Result<Server, BuildError> {
+    builder(evaluator).build()
+}
+
+/// The same server before it is built, for those who restrict what it speaks.
+pub fn builder(evaluator: Evaluator) -> ServerBuilder {
     Server::builder("attache-lisp", env!("CARGO_PKG_VERSION"))
         .describe(|identity| identity.title = Some("Attaché Lisp".to_owned()))
         .instructions(INSTRUCTIONS)
+        // Each evaluation ends by its own limit, so all that were accepted can be answered.
+        .limits(|it| it.end_grace = evaluator.longest(it.max_running + it.max_waiting))
         .tool(tool(evaluator))
-        .build()
 }
 
 /// The tool by itself, for a server with more of them.

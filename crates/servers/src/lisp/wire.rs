@@ -8,6 +8,7 @@ use std::io::{self, Read, Write};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use super::confinement::Confinement;
 use super::limits::Limits;
 
 /// The longest message in either direction. Source and output are escaped in JSON, which makes a
@@ -40,6 +41,8 @@ pub(super) enum World {
 /// From the worker.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Report {
+    /// What the operating system lets it do; said once, before it is ready.
+    Confined(Confinement),
     /// It can take an order.
     Ready,
     /// Steps used so far.

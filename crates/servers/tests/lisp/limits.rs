@@ -143,3 +143,26 @@ pub(crate) fn the_wall_limit_ends_what_is_left() {
         assert_eq!(value(&evaluator, "(+ 1 2)").await, "3");
     });
 }
+
+/// A message repeats the name of an unbound variable, which can be as long as the program.
+pub(crate) fn a_message_is_cut_to_the_limit_of_output() {
+    run(async {
+        let evaluator = evaluator();
+        for (length, most) in [(100_000, 1_000), (100_000, 0)] {
+            let asked = Request {
+                limits: lowered(|it| it.output = Some(most)),
+                ..request(&"ä".repeat(length))
+            };
+            let failed = failure(&evaluator, asked).await;
+            assert_eq!(failed.kind, ErrorKind::Unbound);
+            // However low the limit is, the message says something.
+            let most = usize::try_from(most).unwrap().max(256);
+            let message = failed.message;
+            assert!(message.len() <= most, "{} bytes", message.len());
+            assert!(message.len() + 4 > most, "{} bytes", message.len());
+            assert!(message.ends_with('…'), "{message}");
+        }
+        let failed = failure(&evaluator, request("short")).await;
+        assert_eq!(failed.message, "the variable short has no value");
+    });
+}

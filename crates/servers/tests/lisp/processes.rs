@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use attache_lisp::ErrorKind;
-use attache_servers::lisp::{Evaluator, Limits, SessionState, Settings};
+use attache_servers::lisp::{Evaluator, Holds, Limits, SessionState, Settings};
 use attache_testkit::processes::{children_of, is_running};
 use rustix::process::{Pid, Signal, kill_process};
 
@@ -209,6 +209,12 @@ pub(crate) fn workers_are_confined() {
         );
         let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
         assert!(status.contains("NoNewPrivs:\t1"), "{status}");
+        // Seccomp is part of every kernel that these tests meet; Landlock is not, so there the
+        // worker's own word is taken.
+        assert!(status.contains("Seccomp:\t2"), "{status}");
+        let confinement = evaluator.confinement().await.unwrap();
+        assert_eq!(confinement.limits, Holds::Whole, "{confinement}");
+        assert_eq!(confinement.seccomp, Holds::Whole, "{confinement}");
         let environment = fs::read(format!("/proc/{pid}/environ")).unwrap();
         assert!(environment.is_empty(), "the environment stays here");
         let open = fs::read_dir(format!("/proc/{pid}/fd")).unwrap().count();

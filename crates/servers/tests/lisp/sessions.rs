@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use attache_servers::lisp::{Evaluator, Progress, SessionState, Settings};
+use attache_servers::lisp::{Evaluator, Limits, Progress, Request, SessionState, Settings};
 
-use crate::support::{ask, evaluator, in_session, run, step};
+use crate::support::{ask, evaluator, in_session, request, run, step};
 
 fn is(value: &str, state: SessionState) -> (String, Option<SessionState>) {
     (value.to_owned(), Some(state))
@@ -54,10 +54,83 @@ pub(crate) fn the_oldest_session_is_dropped() {
             step(&evaluator, "a", "x").await,
             is("mine", SessionState::Continued)
         );
+        // The one that had to go says so once, and runs nothing.
+        let answer = ask(&evaluator, in_session("b", "(define x 'again)")).await;
+        assert_eq!(answer.session, Some(SessionState::Lost));
+        let message = answer.result.unwrap_err().message;
+        assert!(message.contains("made room"), "{message}");
         assert_eq!(
             step(&evaluator, "b", "x").await,
             is("!unbound", SessionState::New)
         );
+    });
+}
+
+/// One owner that opens many sessions loses its own, and nobody else's.
+pub(crate) fn a_flood_of_sessions_costs_its_owner_only() {
+    run(async {
+        let evaluator = Evaluator::new(Settings {
+            sessions: 2,
+            ..Settings::default()
+        });
+        let of = |owner: &str, name: &str, code: &str| Request {
+            owner: owner.to_owned(),
+            ..in_session(name, code)
+        };
+        ask(&evaluator, of("quiet", "s", "(define x 'mine)")).await;
+        for number in 0..6 {
+            let name = format!("s{number}");
+            let answer = ask(&evaluator, of("flood", &name, "1")).await;
+            assert_eq!(answer.session, Some(SessionState::New));
+        }
+        let answer = ask(&evaluator, of("quiet", "s", "x")).await;
+        assert_eq!(answer.session, Some(SessionState::Continued));
+        assert_eq!(answer.result.unwrap().value, "mine");
+        let answer = ask(&evaluator, of("flood", "s0", "1")).await;
+        assert_eq!(answer.session, Some(SessionState::Lost));
+    });
+}
+
+/// The evaluations of one owner fill all its places and go on while another is served.
+pub(crate) fn slow_work_of_one_owner_delays_no_other() {
+    run(async {
+        let evaluator = Evaluator::new(Settings {
+            limits: Limits {
+                steps: u64::MAX,
+                wall_ms: 600_000,
+                ..Limits::default()
+            },
+            workers: 2,
+            ..Settings::default()
+        });
+        let (started, mut progress) = tokio::sync::mpsc::unbounded_channel();
+        let slow: Vec<_> = (0..5)
+            .map(|number| {
+                let evaluator = evaluator.clone();
+                let started = started.clone();
+                tokio::spawn(async move {
+                    let endless = Request {
+                        owner: "slow".to_owned(),
+                        ..request("(let loop () (loop))")
+                    };
+                    let told = move |_: Progress| started.send(number).unwrap_or_default();
+                    evaluator.evaluate(endless, told).await
+                })
+            })
+            .collect();
+        let mut running = std::collections::HashSet::new();
+        while running.len() < 2 {
+            running.insert(progress.recv().await.unwrap());
+        }
+        // None of the five ever ends by itself.
+        let quick = Request {
+            owner: "quick".to_owned(),
+            ..request("(* 6 7)")
+        };
+        assert_eq!(ask(&evaluator, quick).await.result.unwrap().value, "42");
+        for task in slow {
+            task.abort();
+        }
     });
 }
 
@@ -81,10 +154,10 @@ pub(crate) fn a_session_takes_one_program_at_a_time() {
 pub(crate) fn a_cancelled_evaluation_keeps_its_session() {
     run(async {
         let evaluator = Evaluator::new(Settings {
-            limits: attache_servers::lisp::Limits {
+            limits: Limits {
                 steps: u64::MAX,
                 wall_ms: 60_000,
-                ..attache_servers::lisp::Limits::default()
+                ..Limits::default()
             },
             ..Settings::default()
         });

@@ -11,6 +11,7 @@ use attache::host::config::{ServerConfig, ServerName, Transport};
 use attache::host::redact::Redactor;
 use attache::host::{Accounts, Cause, Error, Failure as ServerFailure, Host};
 use attache::{Client, ConnectError, EraChoice, Error as ClientError};
+use attache_servers::lisp::{Confinement, Evaluator, Settings};
 use serde::Serialize;
 use tokio::task::JoinSet;
 
@@ -22,7 +23,7 @@ use crate::failure::Failure;
 use crate::invocation::Completeness;
 use crate::output::{Format, Output, Style, Text, json};
 use crate::overrides::Overrides;
-use crate::roster::Roster;
+use crate::roster::{BuiltIn, LISP, Roster};
 use crate::session::Session;
 use crate::target::Target;
 
@@ -35,6 +36,9 @@ struct Finding {
     cause: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     remedy: Option<String>,
+    /// What keeps the workers of the built-in evaluator from doing harm.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    confinement: Option<Confinement>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -136,6 +140,7 @@ async fn examine_all(
             verdict: Verdict::BadConfiguration,
             cause: Some(failure.message.clone()),
             remedy: failure.hint.as_deref().map(str::to_owned),
+            confinement: None,
         });
     }
     Ok(found)
@@ -196,6 +201,7 @@ impl Examination {
                 verdict: Verdict::Healthy,
                 cause: None,
                 remedy: None,
+                confinement: confinement(&config).await,
             },
         }
     }
@@ -207,6 +213,16 @@ impl Examination {
             Err(error) => Some(error),
         }
     }
+}
+
+/// What the system lets a worker do, if the server is the evaluator inside this program.
+async fn confinement(config: &ServerConfig) -> Option<Confinement> {
+    let built_in = BuiltIn::of(config)?;
+    if built_in.name != LISP {
+        return None;
+    }
+    let evaluator = Evaluator::new(Settings::default());
+    evaluator.confinement().await.ok()
 }
 
 /// A server that writes where only messages belong.
@@ -235,6 +251,7 @@ fn finding(name: &ServerName, verdict: Verdict, cause: String, remedy: &str) -> 
         verdict,
         cause: Some(cause),
         remedy: Some(remedy.to_owned()).filter(|remedy| !remedy.is_empty()),
+        confinement: None,
     }
 }
 
@@ -301,6 +318,10 @@ fn show(findings: &[Finding]) -> Text {
             (Some(cause), false) => text.add(Style::Bad, cause),
         };
         text.end_line();
+        if let Some(confinement) = &finding.confinement {
+            let held = format!("  its workers are held by: {confinement}");
+            text.plain(&held).end_line();
+        }
         if let Some(remedy) = &finding.remedy {
             text.plain("  ")
                 .add(Style::Good, "remedy: ")

@@ -25,6 +25,11 @@ pub(super) const WORKER_ARGUMENT: &str = "__attache-lisp-worker";
 /// Time between two reports of progress.
 const PROGRESS_EVERY: Duration = Duration::from_millis(100);
 
+/// A message is not cut to less than this many bytes.
+const LEAST_MESSAGE: usize = 256;
+/// What stands for the rest of a message.
+const CUT: &str = "…";
+
 /// Lets this program be started as a worker. Call it first thing in `main`, before threads,
 /// runtimes and argument parsing.
 ///
@@ -43,7 +48,7 @@ pub fn enable() {
 }
 
 fn run(address_space: Option<u64>) -> io::Result<()> {
-    confine::at_start(address_space);
+    let confinement = confine::at_start(address_space);
     let cancelled = Arc::new(AtomicBool::new(false));
     let (orders, waiting) = sync_channel(1);
     let flag = Arc::clone(&cancelled);
@@ -52,6 +57,7 @@ fn run(address_space: Option<u64>) -> io::Result<()> {
         .spawn(move || take_orders(&orders, &flag))?;
     let mut session = Session::new(Limits::default().of_language());
     let mut stdout = io::stdout().lock();
+    wire::write(&mut stdout, &Report::Confined(confinement))?;
     wire::write(&mut stdout, &Report::Ready)?;
     while let Ok((code, limits, world)) = waiting.recv() {
         confine::for_evaluation(limits.wall());
@@ -60,7 +66,7 @@ fn run(address_space: Option<u64>) -> io::Result<()> {
             session.evaluate(&code, Some(&limits.of_language()), &supervision)
         }));
         let (report, fate) = match result {
-            Ok(result) => (report(result), Fate::Intact),
+            Ok(result) => (report(result, limits.output), Fate::Intact),
             Err(panic) => (defect(panic.as_ref()), Fate::Lost),
         };
         wire::write(&mut stdout, &report)?;
@@ -96,7 +102,7 @@ fn take_orders(orders: &SyncSender<(String, Limits, World)>, cancelled: &AtomicB
     std::process::exit(code);
 }
 
-fn report(result: Result<Outcome, Failure>) -> Report {
+fn report(result: Result<Outcome, Failure>, output: u64) -> Report {
     match result {
         Ok(outcome) => Report::Value {
             value: outcome.value,
@@ -106,12 +112,26 @@ fn report(result: Result<Outcome, Failure>) -> Report {
         },
         Err(failure) => Report::Failure {
             kind: failure.kind.name().to_owned(),
-            message: failure.message,
+            message: cut(failure.message, output),
             position: failure.position.map(|at| (at.line, at.column)),
             output: failure.output,
             world: Fate::Intact,
         },
     }
+}
+
+/// A message in the limit of output, which also has a least length so that it still says something.
+/// A program can name a variable as long as itself, and a message repeats the name.
+fn cut(mut message: String, output: u64) -> String {
+    let most = usize::try_from(output).unwrap_or(usize::MAX);
+    let most = most.max(LEAST_MESSAGE);
+    if message.len() > most {
+        let most = most - CUT.len();
+        let whole = (0..=most).rev().find(|end| message.is_char_boundary(*end));
+        message.truncate(whole.unwrap_or(0));
+        message.push_str(CUT);
+    }
+    message
 }
 
 /// A panic is a defect of the evaluator: its definitions cannot be trusted any more.
