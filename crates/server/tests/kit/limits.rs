@@ -26,6 +26,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use attache_server::http::HttpSettings;
 use attache_server::protocol::{ElicitParams, Json};
 use attache_server::{
     Context, EndReason, Failure, NoArguments, Resource, Server, TaskSupport, Tool,
@@ -33,7 +34,8 @@ use attache_server::{
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 
-use crate::support::{Wire, call, hello, modern, modern_with, text};
+use crate::http_client::{Post, start};
+use crate::support::{Wire, call, hello, initialize, modern, modern_with, text};
 
 #[test]
 fn every_setting_is_in_the_table_and_every_test_of_the_table_exists() {
@@ -496,7 +498,7 @@ async fn fault_26_depth_and_numbers_beyond_reason_harm_nobody() {
     };
     let deep = format!("{{\"a\":{}{}}}", "[".repeat(100_000), "]".repeat(100_000));
     wire.send_text(&send(&deep)).await;
-    assert_eq!(wire.next().await["error"]["code"], -32602);
+    assert_eq!(wire.next().await["error"]["code"], -32600);
     wire.send_text(&send(r#"{"n":123456789012345678901234567890,"d":1e300}"#))
         .await;
     assert_eq!(
@@ -508,4 +510,46 @@ async fn fault_26_depth_and_numbers_beyond_reason_harm_nobody() {
     )
     .await;
     assert_eq!(wire.next().await["error"]["code"], -32602);
+}
+
+#[tokio::test]
+async fn fault_69_depth_is_refused_before_anything_reads_it() {
+    let resource = Resource::new("a://one", "one", |_, it| async move {
+        Ok(it.text("text/plain", "one"))
+    });
+    let server = hello().resource(resource).build().unwrap();
+    let address = start(&server, HttpSettings::default()).await;
+    let opened = Post::legacy(&initialize("2025-11-25", json!({})))
+        .send(address)
+        .await;
+    let session = opened.header("mcp-session-id").unwrap().to_owned();
+    let deep = format!("{}{}", "[".repeat(60_000), "]".repeat(60_000));
+    let params = json!({"uri": "a://one", "arguments": "DEEP", "inputResponses": {}});
+    let request = modern(1, "resources/read", params);
+    let texts = [
+        request.to_string().replace("\"DEEP\"", &deep),
+        format!(r#"{{"jsonrpc":"2.0","id":1,"method":"ping","params":{{"a":{deep}}}}}"#),
+        format!(r#"{{"jsonrpc":"2.0","id":1,"method":"ping","other":{deep}}}"#),
+    ];
+    let mut wire = Wire::new(&server);
+    for text in &texts {
+        for post in [
+            Post::modern(&request),
+            Post::legacy(&request).header("mcp-session-id", &session),
+        ] {
+            let answered = post.body(text).send(address).await;
+            assert_eq!(answered.status, 400);
+            let refusal = answered.json().await;
+            let found = (&refusal["id"], &refusal["error"]["code"]);
+            assert_eq!(found, (&json!(1), &json!(-32600)), "{refusal}");
+        }
+        wire.send_text(text).await;
+        let refusal = wire.next_unjudged().await;
+        let found = (&refusal["id"], &refusal["error"]["code"]);
+        assert_eq!(found, (&json!(1), &json!(-32600)), "{refusal}");
+    }
+    let read = wire
+        .ask(modern(2, "resources/read", json!({"uri": "a://one"})))
+        .await;
+    assert_eq!(read["result"]["contents"][0]["text"], "one");
 }
