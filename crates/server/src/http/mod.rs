@@ -5,6 +5,7 @@
 //! this face as well as a server built with this kit.
 
 mod answers;
+mod decimal;
 mod events;
 mod guard;
 mod headers;

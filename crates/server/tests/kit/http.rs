@@ -38,6 +38,16 @@ async fn s11_headers_and_body_must_say_the_same() {
         )
     };
     let both = mirror(json!({"region": "Ünï", "count": 42}));
+    let with = |member: &str, value: Value| {
+        let mut request = hello_call(1);
+        request["params"][member] = value;
+        request
+    };
+    let with_uri = |name: Value| {
+        let mut request = with("uri", json!(5));
+        request["params"]["name"] = name;
+        request
+    };
     let list = || Post::modern(&modern(1, "tools/list", json!({})));
     for (name, post, expected) in [
         ("good", list(), 200),
@@ -92,6 +102,48 @@ async fn s11_headers_and_body_must_say_the_same() {
             Post::modern(&both)
                 .header("mcp-param-region", "x")
                 .header("mcp-param-count", "42"),
+            400,
+        ),
+        (
+            "big integer",
+            Post::modern(&mirror(json!({"count": 9_007_199_254_740_993_u64})))
+                .header("mcp-param-count", "9007199254740993.0"),
+            200,
+        ),
+        (
+            "other big integer",
+            Post::modern(&mirror(json!({"count": 9_007_199_254_740_993_u64})))
+                .header("mcp-param-count", "9007199254740992"),
+            400,
+        ),
+        ("misfit elsewhere", Post::modern(&with_uri(json!("hello"))), 200),
+        (
+            "misfit elsewhere and other name",
+            Post::modern(&with_uri(json!("hello"))).header("mcp-name", "mirror"),
+            400,
+        ),
+        (
+            "misfit name",
+            Post::modern(&with_uri(json!(5))).header("mcp-name", "hello"),
+            400,
+        ),
+        (
+            "unreadable metadata",
+            Post::modern(&with("_meta", json!(7))),
+            400,
+        ),
+        (
+            "params in order",
+            Post::modern(&hello_call(1)).body(
+                r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":[{},"hello"]}"#,
+            ),
+            400,
+        ),
+        (
+            "one name twice",
+            Post::modern(&hello_call(1)).body(
+                r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"hello","name":"mirror"}}"#,
+            ),
             400,
         ),
         ("null is absent", Post::modern(&mirror(json!({}))), 200),
