@@ -219,6 +219,10 @@ impl Outlet for EventLog {
         state.interrupted = true;
         state.wake();
     }
+
+    fn serves_one_request(&self) -> bool {
+        true
+    }
 }
 
 /// One response's place in a log.

@@ -1,5 +1,6 @@
 //! The legacy era over HTTP: sessions, streams, coming back to them.
 
+use std::collections::HashSet;
 use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
@@ -80,8 +81,14 @@ impl<S: Service> Passed<'_, S> {
         }
         let log = entry.new_stream(&self.face.settings);
         let mut works = Vec::new();
+        let mut ids = HashSet::new();
         for item in items {
             match sort_item(item) {
+                // The answers of a batch come together, so here each needs an id of its own.
+                Incoming::Message(Message::Request { id, .. }) if !ids.insert(id.clone()) => {
+                    let error = invalid("another request of this batch has the same id");
+                    works.push(Work::Done(Answer::error(&id, &error)));
+                }
                 Incoming::Message(Message::Request { id, method, params }) => {
                     works.push(self.ask(&entry, &log, id, &method, params));
                 }

@@ -430,6 +430,54 @@ async fn s10_sessions_tasks_and_states_belong_to_their_principal() {
 }
 
 #[tokio::test]
+async fn fault_72_one_id_for_all_requests_of_a_session_is_served_over_http() {
+    let (started, gate) = (Arc::new(Semaphore::new(0)), Arc::new(Semaphore::new(0)));
+    let (starting, opened) = (Arc::clone(&started), Arc::clone(&gate));
+    let schema = Json::from(json!({"type": "object"}));
+    let wait = Tool::raw("wait", "Waits.", schema, move |_, arguments: Json| {
+        let (starting, opened) = (Arc::clone(&starting), Arc::clone(&opened));
+        async move {
+            starting.add_permits(1);
+            opened.acquire().await?.forget();
+            Ok(arguments.to_string())
+        }
+    });
+    let server = hello().tool(wait).build().unwrap();
+    let address = start(&server, HttpSettings::default()).await;
+    let session = Post::legacy(&initialize("2025-11-25", json!({})))
+        .send(address)
+        .await;
+    let session = session.header("mcp-session-id").unwrap().to_owned();
+    let post = |message: &Value| {
+        let post = Post::legacy(message).header("mcp-session-id", &session);
+        post.send(address)
+    };
+    let calls: Vec<_> = (1..=3)
+        .map(|number| tokio::spawn(post(&call(1, "wait", json!({"n": number})))))
+        .collect();
+    started.acquire_many(3).await.unwrap().forget();
+    // Nothing tells which of them a cancellation means.
+    let cancel = json!({"jsonrpc": "2.0", "method": "notifications/cancelled",
+        "params": {"requestId": 1}});
+    assert_eq!(post(&cancel).await.status, 202);
+    let list = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"});
+    let listed = post(&list).await.json().await;
+    assert_eq!(listed["result"]["tools"].as_array().unwrap().len(), 2);
+    gate.add_permits(3);
+    for (number, answered) in (1..).zip(calls) {
+        let answer = answered.await.unwrap().json().await;
+        assert_eq!(answer["id"], 1);
+        assert_eq!(text(&answer), format!("{{\"n\":{number}}}"));
+    }
+    // A single one is cancelled as ever.
+    let last = tokio::spawn(post(&call(1, "wait", json!({}))));
+    started.acquire().await.unwrap().forget();
+    assert_eq!(post(&cancel).await.status, 202);
+    let mut ended = last.await.unwrap();
+    assert_eq!(ended.message().await, None, "no answer comes");
+}
+
+#[tokio::test]
 async fn both_eras_share_one_path() {
     let address = start(&hello().build().unwrap(), HttpSettings::default()).await;
     let answered = Post::modern(&hello_call(1))
