@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use attache_server::http::HttpSettings;
 use attache_server::protocol::{Json, Revision};
-use attache_server::{Context, NoArguments, Principal, Server, Tool};
+use attache_server::{Context, NoArguments, Principal, Server, TaskSupport, Tool};
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 
 use crate::http_client::{Post, start};
-use crate::support::{call, hello, initialize, modern, text};
+use crate::support::{call, hello, initialize, modern, modern_with, text};
 
 fn hello_call(id: u64) -> Value {
     modern(id, "tools/call", json!({"name": "hello", "arguments": {}}))
@@ -427,6 +427,37 @@ async fn s10_sessions_tasks_and_states_belong_to_their_principal() {
     assert_eq!(stolen.status, 400);
     let own = bearer(ask(state), "ada").send(address).await.json().await;
     assert_eq!(text(&own), "ada");
+}
+
+#[tokio::test]
+async fn s10_a_subscription_is_told_of_the_tasks_of_its_principal_only() {
+    let tool = Tool::new("wait", "Waits.", |_, _: NoArguments| async {
+        std::future::pending::<()>().await;
+        Ok("never")
+    });
+    let server = hello().tool(tool.tasks(TaskSupport::Required));
+    let settings = HttpSettings::default().authenticate(|token| Some(Principal::named(token)));
+    let address = start(&server.build().unwrap(), settings).await;
+    let extension = json!({"extensions": {"io.modelcontextprotocol/tasks": {}}});
+    let send = |who: &str, method: &str, params: Value| {
+        let request = modern_with(1, method, params, extension.clone());
+        let post = Post::modern(&request).header("authorization", &format!("Bearer {who}"));
+        post.send(address)
+    };
+    let begun = json!({"name": "wait", "arguments": {}});
+    let begun = send("ada", "tools/call", begun).await.json().await;
+    let task = begun["result"]["taskId"].clone();
+    let filter = json!({"notifications": {"taskIds": [task, "unknown"]}});
+    let mut ada = send("ada", "subscriptions/listen", filter.clone()).await;
+    let mut bob = send("bob", "subscriptions/listen", filter).await;
+    for (stream, expected) in [(&mut ada, json!([task])), (&mut bob, json!([]))] {
+        let (_, granted) = stream.message().await.unwrap();
+        assert_eq!(granted["params"]["notifications"]["taskIds"], expected);
+    }
+    let ended = send("ada", "tasks/cancel", json!({"taskId": task})).await;
+    assert_eq!(ended.status, 200);
+    let (_, news) = ada.message().await.unwrap();
+    assert_eq!(news["params"]["status"], "cancelled");
 }
 
 #[tokio::test]
