@@ -163,6 +163,12 @@ pub(crate) fn decode_text<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, se
     serde_json::from_str(text)
 }
 
+/// Whether a text nests deeper than [`MAX_DEPTH`]. A receiver asks this before anything reads the
+/// text, so that no reader's recursion can be driven by a peer (S23).
+pub fn nests_too_deep(text: &[u8]) -> bool {
+    depth_exceeds(text, MAX_DEPTH)
+}
+
 /// Whether brackets nest deeper than `limit` in `text`, which is well-formed JSON.
 fn depth_exceeds(text: &[u8], limit: usize) -> bool {
     let mut depth = 0_usize;

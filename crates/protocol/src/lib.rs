@@ -59,7 +59,7 @@ pub use form::*;
 pub use framing::{DEFAULT_MAX_FRAME, FrameTooLong, LineFramer};
 pub use id::RequestId;
 pub use in_flight::{Closed, Ending, InFlight, Tally};
-pub use json::{Json, MAX_DEPTH, Payload};
+pub use json::{Json, MAX_DEPTH, Payload, nests_too_deep};
 pub use lifecycle::*;
 pub use logging::*;
 pub use method::{Method, Notification, Paged};

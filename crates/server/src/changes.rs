@@ -15,7 +15,7 @@ use tokio::sync::Notify;
 use crate::catalog::Registry;
 use crate::failure::BuildError;
 use crate::kernel::Kernel;
-use crate::service::{Outlet, Sent};
+use crate::service::{Outlet, Principal, Sent};
 use crate::session::Session;
 
 /// A handle to tell clients of changes, from anywhere.
@@ -237,9 +237,11 @@ impl Hub {
     }
 }
 
-/// The part of a filter that this server grants, in the client's order.
+/// The part of a filter that this server grants to a principal, in the client's order. Tasks of
+/// others are left out like tasks that do not exist (S10, S-TSKE-18).
 pub(crate) fn granted(
     kernel: &Kernel,
+    principal: &Principal,
     wanted: SubscriptionFilter,
     tasks: TaskSubscriptions,
 ) -> Result<SubscriptionFilter, ErrorObject> {
@@ -256,7 +258,7 @@ pub(crate) fn granted(
         (Some(ids), TaskSubscriptions::Refused) if !ids.is_empty() => {
             return Err(crate::tasks::extension_missing());
         }
-        (ids, TaskSubscriptions::Granted) => ids,
+        (ids, TaskSubscriptions::Granted) => ids.map(|ids| kernel.tasks.own(ids, principal)),
         (_, TaskSubscriptions::Refused) => None,
     };
     Ok(SubscriptionFilter {

@@ -4,8 +4,8 @@
 //! a server a broken line is a broken request, and its sender waits for an answer.
 
 use attache_protocol::{
-    ErrorObject, Initialize, Line, Message, Method as _, Outcome, RequestId, Revision, codes,
-    frame, parse_line, parse_message, shortened,
+    ErrorObject, Initialize, Line, MAX_DEPTH, Message, Method as _, Outcome, RequestId, Revision,
+    codes, frame, nests_too_deep, parse_line, parse_message, shortened,
 };
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -21,12 +21,17 @@ pub(crate) enum Incoming<'a> {
     Refused(ErrorObject, Option<RequestId>),
 }
 
-/// Sorts a line.
+/// Sorts a line or a body. Every message of every face comes through here first, so this is where
+/// its depth is checked (S23).
 pub(crate) fn sort(line: &[u8]) -> Incoming<'_> {
+    if nests_too_deep(line) {
+        return too_deep(line);
+    }
     sorted(parse_line(line), line)
 }
 
-/// Sorts an item of a batch. A handshake is never one (X-BATCH-05).
+/// Sorts an item of a batch, whose depth was checked with the batch. A handshake is never one
+/// (X-BATCH-05).
 pub(crate) fn sort_item(item: &RawValue) -> Incoming<'_> {
     match sorted(parse_message(item.get()), item.get().as_bytes()) {
         Incoming::Message(Message::Request { id, method, .. }) if method == Initialize::NAME => {
@@ -56,6 +61,22 @@ fn sorted<'a>(parsed: Line<'a>, text: &[u8]) -> Incoming<'a> {
     }
 }
 
+/// A message that nobody will read. Finding its id takes no recursion.
+fn too_deep<'a>(text: &[u8]) -> Incoming<'a> {
+    let probe = probe(text);
+    let id = probe.as_ref().and_then(Probe::id);
+    if probe.is_some_and(|probe| probe.is_response()) {
+        let reason = format!("nested deeper than {MAX_DEPTH} levels");
+        return Incoming::Message(Message::Response {
+            id,
+            outcome: Outcome::Malformed(reason),
+        });
+    }
+    let message =
+        format!("the message nests deeper than {MAX_DEPTH} levels; send it with fewer levels");
+    Incoming::Refused(ErrorObject::new(codes::INVALID_REQUEST, message), id)
+}
+
 fn refused<'a>(text: &[u8], reason: &str) -> Incoming<'a> {
     let is_json =
         std::str::from_utf8(text).is_ok_and(|text| serde_json::from_str::<&RawValue>(text).is_ok());
@@ -63,9 +84,7 @@ fn refused<'a>(text: &[u8], reason: &str) -> Incoming<'a> {
         let message = format!("the message is not JSON: {}", shortened(reason));
         return Incoming::Refused(ErrorObject::new(codes::PARSE_ERROR, message), None);
     }
-    let id = probe(text)
-        .and_then(|probe| probe.id)
-        .and_then(|raw| serde_json::from_str(raw.get()).ok());
+    let id = probe(text).as_ref().and_then(Probe::id);
     let message = format!("the message is no request: {}", shortened(reason));
     Incoming::Refused(ErrorObject::new(codes::INVALID_REQUEST, message), id)
 }
@@ -84,13 +103,19 @@ struct Probe<'a> {
 }
 
 impl Probe<'_> {
+    fn id(&self) -> Option<RequestId> {
+        serde_json::from_str(self.id?.get()).ok()
+    }
+
     fn is_response(&self) -> bool {
         self.method.is_none() && (self.result.is_some() || self.error.is_some())
     }
 }
 
 fn probe(text: &[u8]) -> Option<Probe<'_>> {
-    serde_json::from_slice(text).ok()
+    // An array would be read as the members in their order.
+    let is_object = text.trim_ascii_start().starts_with(b"{");
+    is_object.then(|| serde_json::from_slice(text).ok())?
 }
 
 /// An error that belongs to no request. JSON-RPC writes a null id; from 2025-11-25 on the schema
@@ -162,6 +187,29 @@ mod tests {
             ("[]", None),
         ] {
             check(line.as_bytes(), codes::INVALID_REQUEST, id);
+        }
+    }
+
+    #[test]
+    fn s23_what_nests_too_deep_is_refused_with_its_id() {
+        let nested = |levels: usize| format!("{}{}", "[".repeat(levels), "]".repeat(levels));
+        let request = |params: String| {
+            format!(r#"{{"jsonrpc":"2.0","method":"resources/read","params":{params},"id":7}}"#)
+        };
+        let fits = request(nested(MAX_DEPTH - 1));
+        assert!(matches!(sort(fits.as_bytes()), Incoming::Message(_)));
+        for levels in [MAX_DEPTH, 60_000] {
+            let request = request(nested(levels));
+            check(request.as_bytes(), codes::INVALID_REQUEST, Some(7.into()));
+            check(nested(levels + 1).as_bytes(), codes::INVALID_REQUEST, None);
+            // An answer is not answered, and ends the question it belongs to.
+            let answer = format!(r#"{{"jsonrpc":"2.0","id":7,"result":{}}}"#, nested(levels));
+            let Incoming::Message(Message::Response { id, outcome }) = sort(answer.as_bytes())
+            else {
+                panic!("{levels} levels of an answer");
+            };
+            assert_eq!(id, Some(7.into()));
+            assert!(matches!(outcome, Outcome::Malformed(_)));
         }
     }
 

@@ -9,6 +9,7 @@ mod asking;
 mod base64;
 mod batch;
 mod caching;
+mod canonical;
 mod catalog;
 mod changes;
 mod clock;

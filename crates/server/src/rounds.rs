@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use crate::canonical::canonical;
 use crate::kernel::Kernel;
 use crate::redeemed::Unredeemable;
 use crate::seal::random_name;
@@ -225,62 +226,11 @@ pub(crate) fn digest_of(params: &RoundParams<'_>) -> String {
         context.update(&part.len().to_le_bytes());
         context.update(part.as_bytes());
     }
-    let mut canonical = Vec::new();
     match params.arguments {
-        Some(arguments) => write_sorted(arguments, &mut canonical),
-        None => canonical.extend_from_slice(b"{}"),
+        Some(arguments) => context.update(&canonical(arguments)),
+        None => context.update(b"{}"),
     }
-    context.update(&canonical);
     crate::base64::encode(context.finish().as_ref())
-}
-
-/// Writes a value with the members of objects in order and without blanks. How deep it nests was
-/// checked when the message came.
-fn write_sorted(raw: &RawValue, out: &mut Vec<u8>) {
-    match Shape::of(raw.get()) {
-        Shape::Object(fields) => {
-            out.push(b'{');
-            for (name, field) in fields {
-                out.extend_from_slice(Value::String(name).to_string().as_bytes());
-                out.push(b':');
-                write_sorted(field, out);
-                out.push(b',');
-            }
-            out.push(b'}');
-        }
-        Shape::Array(items) => {
-            out.push(b'[');
-            for item in items {
-                write_sorted(item, out);
-                out.push(b',');
-            }
-            out.push(b']');
-        }
-        // A string can be written with and without escapes.
-        Shape::Text(text) => out.extend_from_slice(Value::String(text).to_string().as_bytes()),
-        Shape::Other(text) => out.extend_from_slice(text.as_bytes()),
-    }
-}
-
-/// The outermost level of a value.
-enum Shape<'a> {
-    Object(BTreeMap<String, &'a RawValue>),
-    Array(Vec<&'a RawValue>),
-    Text(String),
-    /// Numbers, words, and what cannot be read, which stands for itself.
-    Other(&'a str),
-}
-
-impl<'a> Shape<'a> {
-    fn of(text: &'a str) -> Self {
-        let read = match text.as_bytes().first() {
-            Some(b'{') => serde_json::from_str(text).map(Self::Object),
-            Some(b'[') => serde_json::from_str(text).map(Self::Array),
-            Some(b'"') => serde_json::from_str(text).map(Self::Text),
-            _ => return Self::Other(text),
-        };
-        read.unwrap_or(Self::Other(text))
-    }
 }
 
 #[cfg(test)]

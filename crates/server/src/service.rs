@@ -131,6 +131,12 @@ pub trait Outlet: Send + Sync {
     /// Asks the face to close the stream of this request, so that the client comes back for the
     /// rest (X-SHL-11). Faces that cannot do without the stream ignore it.
     fn interrupt(&self) {}
+
+    /// Whether one request has this way to itself, its answer included. Then its id need not differ
+    /// from those of other running requests (fault 72).
+    fn serves_one_request(&self) -> bool {
+        false
+    }
 }
 
 /// What a face serves.

@@ -33,6 +33,8 @@ struct State {
     log_level: Option<LogLevel>,
     watched: HashSet<String>,
     running: HashMap<RequestId, Arc<Call>>,
+    /// Requests that run while another one has their id.
+    namesakes: Vec<Arc<Call>>,
     questions: HashMap<u64, oneshot::Sender<Reply>>,
     closed: bool,
 }
@@ -125,16 +127,22 @@ impl Session {
         self.lock().watched.contains(uri)
     }
 
-    /// Makes a request cancellable.
+    /// Makes a request cancellable. On a way that many share, an id names one running request;
+    /// where each answer has a way of its own, some clients use one id for all (fault 72).
     pub(crate) fn enrol(&self, call: &Arc<Call>) -> Result<(), IdInUse> {
         let mut state = self.lock();
-        if state.running.contains_key(&call.id) {
+        let is_taken = state.running.contains_key(&call.id);
+        if is_taken && !call.outlet.serves_one_request() {
             return Err(IdInUse);
         }
         if state.closed {
             call.cancel();
         }
-        state.running.insert(call.id.clone(), Arc::clone(call));
+        if is_taken {
+            state.namesakes.push(Arc::clone(call));
+        } else {
+            state.running.insert(call.id.clone(), Arc::clone(call));
+        }
         Ok(())
     }
 
@@ -147,12 +155,24 @@ impl Session {
             .is_some_and(|it| Arc::ptr_eq(it, call))
         {
             state.running.remove(&call.id);
+        } else {
+            state.namesakes.retain(|it| !Arc::ptr_eq(it, call));
         }
     }
 
-    /// Cancels a request; one that is unknown or done is nobody's loss (X-CANC-04).
+    /// Cancels a request; one that is unknown or done is nobody's loss (X-CANC-04). Where several
+    /// have the id, nothing tells which one is meant, and all go on.
     pub(crate) fn cancel(&self, id: &RequestId) {
-        let call = self.lock().running.remove(id);
+        let call = {
+            let mut state = self.lock();
+            let named = |it: &Arc<Call>| it.id == *id;
+            let namesakes = state.namesakes.iter().filter(|it| named(it)).count();
+            match (state.running.contains_key(id), namesakes) {
+                (true, 0) => state.running.remove(id),
+                (false, 1) => state.namesakes.extract_if(.., |it| named(it)).next(),
+                _ => None,
+            }
+        };
         if let Some(call) = call {
             call.cancel();
         }
@@ -217,7 +237,9 @@ impl Session {
             state.closed = true;
             state.questions.clear();
             state.watched.clear();
-            state.running.drain().map(|(_, call)| call).collect()
+            let namesakes = std::mem::take(&mut state.namesakes);
+            let named = state.running.drain().map(|(_, call)| call);
+            named.chain(namesakes).collect()
         };
         for call in running {
             call.cancel();

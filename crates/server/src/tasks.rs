@@ -118,6 +118,17 @@ impl Tasks {
             .ok_or_else(|| ErrorObject::new(codes::INVALID_PARAMS, "there is no such task"))
     }
 
+    /// Those of the ids that name a task of the one who asks, in the modern form (S10).
+    pub(crate) fn own(&self, ids: Vec<String>, principal: &Principal) -> Vec<String> {
+        let mut table = self.lock();
+        drop_expired(&mut table);
+        let is_own = |id: &String| {
+            let entry = table.get(id);
+            entry.is_some_and(|it| it.principal == *principal && it.era == Era::Modern)
+        };
+        ids.into_iter().filter(is_own).collect()
+    }
+
     fn lock(&self) -> MutexGuard<'_, HashMap<String, Arc<TaskEntry>>> {
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -5,9 +5,9 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, OnceLock};
 
 use attache_protocol::{
-    CallToolResult, ClientCapabilities, CompleteParams, CompletionReference, Content, Era,
-    ErrorObject, GetPromptResult, Implementation, Json, LogLevel, ProgressToken,
-    ReadResourceResult, Revision, codes,
+    CallTool, CallToolResult, ClientCapabilities, CompleteParams, CompletionReference, Content,
+    Era, ErrorObject, GetPrompt, GetPromptResult, Implementation, Json, LogLevel, Method,
+    ProgressToken, ReadResourceResult, Revision, codes,
 };
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -265,9 +265,18 @@ impl Asked<'_> {
         RoundParams {
             method: self.method,
             target,
-            arguments: self.params.arguments,
+            arguments: self.named_arguments(),
             responses: self.params.input_responses,
             state: self.params.request_state,
+        }
+    }
+
+    /// The arguments that tell this request from another. Elsewhere a member of that name means
+    /// nothing, and nothing is done with it.
+    fn named_arguments(&self) -> Option<&RawValue> {
+        match self.method {
+            CallTool::NAME | GetPrompt::NAME => self.params.arguments,
+            _ => None,
         }
     }
 
@@ -279,7 +288,7 @@ impl Asked<'_> {
         target: &str,
     ) -> impl FnOnce() -> String + Send + 'static + use<> {
         let asked = matches!(call.asking, Asking::Rounds(_)).then(|| {
-            let arguments = self.params.arguments.map(RawValue::to_owned);
+            let arguments = self.named_arguments().map(RawValue::to_owned);
             (self.method.to_owned(), target.to_owned(), arguments)
         });
         move || {

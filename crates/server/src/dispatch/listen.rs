@@ -26,7 +26,8 @@ impl Asked<'_> {
         } else {
             TaskSubscriptions::Refused
         };
-        let opened = granted(self.kernel, wanted, tasks).and_then(|filter| {
+        let principal = &self.session.principal;
+        let opened = granted(self.kernel, principal, wanted, tasks).and_then(|filter| {
             let limit = self.kernel.limits.max_listens;
             let outlet = Arc::clone(self.outlet);
             self.kernel

@@ -1,6 +1,7 @@
 //! Headers that repeat what a body says, and must say the same (S11, section 7 of the ledger).
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 
 use attache_protocol::{
     CallTool, ErrorObject, ExtCancelTask, ExtGetTask, ExtUpdateTask, GetPrompt, Method,
@@ -8,11 +9,12 @@ use attache_protocol::{
 };
 use axum::http::HeaderMap;
 use serde::Deserialize;
-use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::base64;
 use crate::schema::MirroredArgument;
+
+use super::decimal::Decimal;
 
 const VERSION: &str = "mcp-protocol-version";
 const METHOD: &str = "mcp-method";
@@ -42,16 +44,18 @@ impl Claimed {
     }
 }
 
-#[derive(Deserialize)]
+/// The members of params that headers repeat, still raw, so that one that does not fit cannot hide
+/// the others from the comparison (S11).
+#[derive(Default, Deserialize)]
 struct BodyParams<'a> {
     #[serde(borrow, default, rename = "_meta")]
     meta: Option<&'a RawValue>,
     #[serde(borrow, default)]
-    name: Option<Cow<'a, str>>,
+    name: Option<&'a RawValue>,
     #[serde(borrow, default)]
-    uri: Option<Cow<'a, str>>,
+    uri: Option<&'a RawValue>,
     #[serde(borrow, default, rename = "taskId")]
-    task_id: Option<Cow<'a, str>>,
+    task_id: Option<&'a RawValue>,
     #[serde(borrow, default)]
     arguments: Option<&'a RawValue>,
 }
@@ -62,21 +66,48 @@ struct BodyMeta<'a> {
     version: Option<&'a RawValue>,
 }
 
-fn body_version<'a>(params: &BodyParams<'a>) -> Option<Cow<'a, str>> {
+impl<'a> BodyParams<'a> {
+    fn read(params: Option<&'a RawValue>) -> Result<Self, ErrorObject> {
+        match params {
+            None => Ok(Self::default()),
+            Some(params) => object(params).ok_or_else(|| incomparable("params")),
+        }
+    }
+
+    /// The revision in the metadata, if there is one.
+    fn version(&self) -> Result<Option<Cow<'a, str>>, ErrorObject> {
+        let Some(meta) = self.meta else {
+            return Ok(None);
+        };
+        let meta: BodyMeta<'a> = object(meta).ok_or_else(|| incomparable("_meta"))?;
+        let version = meta.version.map(|raw| text(raw, meta::PROTOCOL_VERSION));
+        version.transpose()
+    }
+}
+
+/// An object as its members. An array would be read as the members in their order.
+fn object<'a, T: Deserialize<'a>>(raw: &'a RawValue) -> Option<T> {
+    let is_object = raw.get().starts_with('{');
+    is_object.then(|| serde_json::from_str(raw.get()).ok())?
+}
+
+fn text<'a>(raw: &'a RawValue, name: &str) -> Result<Cow<'a, str>, ErrorObject> {
     #[derive(Deserialize)]
     struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
-    let meta: BodyMeta<'a> = serde_json::from_str(params.meta?.get()).ok()?;
-    let Text(version) = serde_json::from_str(meta.version?.get()).ok()?;
-    Some(version)
+    match serde_json::from_str(raw.get()) {
+        Ok(Text(text)) => Ok(text),
+        Err(_) => Err(incomparable(name)),
+    }
 }
 
 /// Whether params carry the metadata of the modern era.
 pub(super) fn has_modern_meta(params: &RawValue) -> bool {
-    let params: Option<BodyParams<'_>> = serde_json::from_str(params.get()).ok();
-    params.is_some_and(|params| body_version(&params).is_some())
+    let version = BodyParams::read(Some(params)).and_then(|params| params.version());
+    matches!(version, Ok(Some(_)))
 }
 
-/// Checks that the headers of a modern request say what its body says (S-SHM-09).
+/// Checks that the headers of a modern request say what its body says (S-SHM-09). Params that
+/// cannot be read cannot say the same.
 pub(super) fn check<'m>(
     headers: &HeaderMap,
     claimed: &Claimed,
@@ -84,34 +115,29 @@ pub(super) fn check<'m>(
     params: Option<&RawValue>,
     mirrored: impl FnOnce(&str) -> std::sync::Arc<[MirroredArgument]> + 'm,
 ) -> Result<(), ErrorObject> {
-    let body: Option<BodyParams<'_>> = params.and_then(|it| serde_json::from_str(it.get()).ok());
-    let version = body.as_ref().and_then(body_version);
-    match (&claimed.version, &version) {
-        (None, _) => return Err(mismatch("the header MCP-Protocol-Version is missing")),
-        (Some(claimed), Some(said)) if claimed != said => {
-            return Err(mismatch(&format!(
-                "the header MCP-Protocol-Version is not the \"{}\" of the body",
-                meta::PROTOCOL_VERSION
-            )));
-        }
-        // What the body lacks is its own mistake, told by the service.
-        _ => {}
+    let Some(version) = &claimed.version else {
+        return Err(mismatch("the header MCP-Protocol-Version is missing"));
+    };
+    let body = BodyParams::read(params)?;
+    // What the body lacks is its own mistake, told by the service.
+    if body.version()?.is_some_and(|said| said != *version) {
+        return Err(mismatch(&format!(
+            "the header MCP-Protocol-Version is not the \"{}\" of the body",
+            meta::PROTOCOL_VERSION
+        )));
     }
     equal(headers, METHOD, method)?;
-    let Some(body) = body else { return Ok(()) };
-    let name = match method {
-        CallTool::NAME | GetPrompt::NAME => body.name.as_deref(),
-        ReadResource::NAME => body.uri.as_deref(),
-        ExtGetTask::NAME | ExtUpdateTask::NAME | ExtCancelTask::NAME => body.task_id.as_deref(),
-        _ => None,
+    let (member, name) = match method {
+        CallTool::NAME | GetPrompt::NAME => ("name", body.name),
+        ReadResource::NAME => ("uri", body.uri),
+        ExtGetTask::NAME | ExtUpdateTask::NAME | ExtCancelTask::NAME => ("taskId", body.task_id),
+        _ => return Ok(()),
     };
-    if let Some(name) = name {
-        equal(headers, NAME, name)?;
-    }
-    if method == CallTool::NAME
-        && let Some(name) = name
-    {
-        let mirrored = mirrored(name);
+    let Some(name) = name else { return Ok(()) };
+    let name = text(name, member)?;
+    equal(headers, NAME, &name)?;
+    if method == CallTool::NAME {
+        let mirrored = mirrored(&name);
         if !mirrored.is_empty() {
             check_arguments(headers, &mirrored, body.arguments)?;
         }
@@ -135,16 +161,19 @@ fn check_arguments(
     mirrored: &[MirroredArgument],
     arguments: Option<&RawValue>,
 ) -> Result<(), ErrorObject> {
-    let arguments: Value = arguments
-        .and_then(|raw| serde_json::from_str(raw.get()).ok())
-        .unwrap_or_default();
     for argument in mirrored {
         let header = format!("{PARAMETER}{}", argument.header.to_ascii_lowercase());
-        let value = argument
-            .path
-            .iter()
-            .try_fold(&arguments, |value, name| value.get(name))
-            .filter(|value| !value.is_null());
+        let mut value = arguments;
+        for name in &argument.path {
+            let Some(parent) = value.filter(|it| it.get().starts_with('{')) else {
+                value = None;
+                break;
+            };
+            let members: Option<HashMap<String, &RawValue>> = object(parent);
+            let members = members.ok_or_else(|| incomparable("arguments"))?;
+            value = members.get(name.as_str()).copied();
+        }
+        let value = value.filter(|it| it.get() != "null");
         let said = read(headers, &header)?;
         let agrees = match (value, &said) {
             (None, None) => true,
@@ -160,13 +189,14 @@ fn check_arguments(
     Ok(())
 }
 
-fn says(header: &str, value: &Value) -> bool {
-    match value {
-        Value::String(text) => header == text,
-        Value::Bool(flag) => header == flag.to_string(),
-        // Integers are compared as numbers: `042` and `42.0` are 42.
-        Value::Number(number) => match (header.parse::<f64>(), number.as_f64()) {
-            (Ok(said), Some(meant)) => said == meant,
+fn says(header: &str, value: &RawValue) -> bool {
+    let value = value.get();
+    match value.as_bytes().first() {
+        Some(b'"') => serde_json::from_str::<String>(value).is_ok_and(|text| text == header),
+        Some(b't' | b'f') => value == header,
+        // Numbers are compared as numbers, whatever their size: `042` and `42.0` are 42.
+        Some(b'-' | b'0'..=b'9') => match (Decimal::parse(header), Decimal::parse(value)) {
+            (Some(said), Some(meant)) => said == meant,
             _ => false,
         },
         _ => false,
@@ -198,6 +228,12 @@ fn read<'h>(headers: &'h HeaderMap, name: &str) -> Result<Option<Cow<'h, str>>, 
             Ok(Some(Cow::Owned(text)))
         }
     }
+}
+
+fn incomparable(member: &str) -> ErrorObject {
+    mismatch(&format!(
+        "\"{member}\" cannot be read, so the headers cannot be compared with it"
+    ))
 }
 
 fn mismatch(message: &str) -> ErrorObject {

@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use attache_server::http::HttpSettings;
 use attache_server::protocol::{Json, Revision};
-use attache_server::{Context, NoArguments, Principal, Server, Tool};
+use attache_server::{Context, NoArguments, Principal, Server, TaskSupport, Tool};
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 
 use crate::http_client::{Post, start};
-use crate::support::{call, hello, initialize, modern, text};
+use crate::support::{call, hello, initialize, modern, modern_with, text};
 
 fn hello_call(id: u64) -> Value {
     modern(id, "tools/call", json!({"name": "hello", "arguments": {}}))
@@ -38,6 +38,16 @@ async fn s11_headers_and_body_must_say_the_same() {
         )
     };
     let both = mirror(json!({"region": "Ünï", "count": 42}));
+    let with = |member: &str, value: Value| {
+        let mut request = hello_call(1);
+        request["params"][member] = value;
+        request
+    };
+    let with_uri = |name: Value| {
+        let mut request = with("uri", json!(5));
+        request["params"]["name"] = name;
+        request
+    };
     let list = || Post::modern(&modern(1, "tools/list", json!({})));
     for (name, post, expected) in [
         ("good", list(), 200),
@@ -92,6 +102,48 @@ async fn s11_headers_and_body_must_say_the_same() {
             Post::modern(&both)
                 .header("mcp-param-region", "x")
                 .header("mcp-param-count", "42"),
+            400,
+        ),
+        (
+            "big integer",
+            Post::modern(&mirror(json!({"count": 9_007_199_254_740_993_u64})))
+                .header("mcp-param-count", "9007199254740993.0"),
+            200,
+        ),
+        (
+            "other big integer",
+            Post::modern(&mirror(json!({"count": 9_007_199_254_740_993_u64})))
+                .header("mcp-param-count", "9007199254740992"),
+            400,
+        ),
+        ("misfit elsewhere", Post::modern(&with_uri(json!("hello"))), 200),
+        (
+            "misfit elsewhere and other name",
+            Post::modern(&with_uri(json!("hello"))).header("mcp-name", "mirror"),
+            400,
+        ),
+        (
+            "misfit name",
+            Post::modern(&with_uri(json!(5))).header("mcp-name", "hello"),
+            400,
+        ),
+        (
+            "unreadable metadata",
+            Post::modern(&with("_meta", json!(7))),
+            400,
+        ),
+        (
+            "params in order",
+            Post::modern(&hello_call(1)).body(
+                r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":[{},"hello"]}"#,
+            ),
+            400,
+        ),
+        (
+            "one name twice",
+            Post::modern(&hello_call(1)).body(
+                r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"hello","name":"mirror"}}"#,
+            ),
             400,
         ),
         ("null is absent", Post::modern(&mirror(json!({}))), 200),
@@ -375,6 +427,85 @@ async fn s10_sessions_tasks_and_states_belong_to_their_principal() {
     assert_eq!(stolen.status, 400);
     let own = bearer(ask(state), "ada").send(address).await.json().await;
     assert_eq!(text(&own), "ada");
+}
+
+#[tokio::test]
+async fn s10_a_subscription_is_told_of_the_tasks_of_its_principal_only() {
+    let tool = Tool::new("wait", "Waits.", |_, _: NoArguments| async {
+        std::future::pending::<()>().await;
+        Ok("never")
+    });
+    let server = hello().tool(tool.tasks(TaskSupport::Required));
+    let settings = HttpSettings::default().authenticate(|token| Some(Principal::named(token)));
+    let address = start(&server.build().unwrap(), settings).await;
+    let extension = json!({"extensions": {"io.modelcontextprotocol/tasks": {}}});
+    let send = |who: &str, method: &str, params: Value| {
+        let request = modern_with(1, method, params, extension.clone());
+        let post = Post::modern(&request).header("authorization", &format!("Bearer {who}"));
+        post.send(address)
+    };
+    let begun = json!({"name": "wait", "arguments": {}});
+    let begun = send("ada", "tools/call", begun).await.json().await;
+    let task = begun["result"]["taskId"].clone();
+    let filter = json!({"notifications": {"taskIds": [task, "unknown"]}});
+    let mut ada = send("ada", "subscriptions/listen", filter.clone()).await;
+    let mut bob = send("bob", "subscriptions/listen", filter).await;
+    for (stream, expected) in [(&mut ada, json!([task])), (&mut bob, json!([]))] {
+        let (_, granted) = stream.message().await.unwrap();
+        assert_eq!(granted["params"]["notifications"]["taskIds"], expected);
+    }
+    let ended = send("ada", "tasks/cancel", json!({"taskId": task})).await;
+    assert_eq!(ended.status, 200);
+    let (_, news) = ada.message().await.unwrap();
+    assert_eq!(news["params"]["status"], "cancelled");
+}
+
+#[tokio::test]
+async fn fault_72_one_id_for_all_requests_of_a_session_is_served_over_http() {
+    let (started, gate) = (Arc::new(Semaphore::new(0)), Arc::new(Semaphore::new(0)));
+    let (starting, opened) = (Arc::clone(&started), Arc::clone(&gate));
+    let schema = Json::from(json!({"type": "object"}));
+    let wait = Tool::raw("wait", "Waits.", schema, move |_, arguments: Json| {
+        let (starting, opened) = (Arc::clone(&starting), Arc::clone(&opened));
+        async move {
+            starting.add_permits(1);
+            opened.acquire().await?.forget();
+            Ok(arguments.to_string())
+        }
+    });
+    let server = hello().tool(wait).build().unwrap();
+    let address = start(&server, HttpSettings::default()).await;
+    let session = Post::legacy(&initialize("2025-11-25", json!({})))
+        .send(address)
+        .await;
+    let session = session.header("mcp-session-id").unwrap().to_owned();
+    let post = |message: &Value| {
+        let post = Post::legacy(message).header("mcp-session-id", &session);
+        post.send(address)
+    };
+    let calls: Vec<_> = (1..=3)
+        .map(|number| tokio::spawn(post(&call(1, "wait", json!({"n": number})))))
+        .collect();
+    started.acquire_many(3).await.unwrap().forget();
+    // Nothing tells which of them a cancellation means.
+    let cancel = json!({"jsonrpc": "2.0", "method": "notifications/cancelled",
+        "params": {"requestId": 1}});
+    assert_eq!(post(&cancel).await.status, 202);
+    let list = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"});
+    let listed = post(&list).await.json().await;
+    assert_eq!(listed["result"]["tools"].as_array().unwrap().len(), 2);
+    gate.add_permits(3);
+    for (number, answered) in (1..).zip(calls) {
+        let answer = answered.await.unwrap().json().await;
+        assert_eq!(answer["id"], 1);
+        assert_eq!(text(&answer), format!("{{\"n\":{number}}}"));
+    }
+    // A single one is cancelled as ever.
+    let last = tokio::spawn(post(&call(1, "wait", json!({}))));
+    started.acquire().await.unwrap().forget();
+    assert_eq!(post(&cancel).await.status, 202);
+    let mut ended = last.await.unwrap();
+    assert_eq!(ended.message().await, None, "no answer comes");
 }
 
 #[tokio::test]

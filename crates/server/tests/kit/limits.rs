@@ -17,7 +17,13 @@
 //! | `end_grace` | `ending::fault_68_what_runs_is_finished_or_answered_with_an_error` |
 //! | `last_read` | `ending::a_client_that_reads_slowly_gets_everything_and_one_that_does_not_cannot_keep_the_server` |
 //! | HTTP `max_body` | `http::fault_61_a_body_has_a_greatest_length` |
-//! | HTTP `max_sessions`, `session_idle` | `http_streams::there_are_so_many_sessions_and_idle_ones_make_room` |
+//! | HTTP `max_connections` | `http_limits::fault_70_so_many_connections_are_open_and_those_that_wait_make_room`, `http_limits::fault_70_a_server_with_few_descriptors_does_not_go_deaf` |
+//! | HTTP `header_timeout` | `http_limits::fault_70_a_head_that_does_not_end_is_given_up` |
+//! | HTTP `body_timeout` | `http_limits::fault_70_a_body_that_does_not_end_is_given_up` |
+//! | HTTP `max_unfinished_bytes` | `http_limits::fault_70_unfinished_bodies_hold_so_much_together` |
+//! | HTTP `max_sessions`, `max_sessions_per_principal` | `http_limits::fault_70_the_idlest_session_of_a_principal_makes_room` |
+//! | HTTP `session_idle` | `http_streams::a_session_that_is_not_used_ends` |
+//! | HTTP `max_kept_bytes` | `http_limits::fault_70_kept_events_of_all_sessions_share_one_budget` |
 //! | HTTP `max_events` | `http_streams::so_many_events_wait_for_a_client_that_does_not_read`, `http_streams::a_subscription_that_does_not_keep_up_ends` |
 //! | HTTP `max_event_bytes` | `http_streams::so_many_bytes_wait_for_a_client_that_does_not_read` |
 //! | HTTP `max_streams` | `http_streams::so_many_finished_streams_are_kept_for_clients_that_come_back` |
@@ -27,18 +33,21 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use attache_server::http::HttpSettings;
 use attache_server::protocol::{ElicitParams, Json};
 use attache_server::{Context, Failure, NoArguments, Resource, Server, TaskSupport, Tool};
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 
-use crate::support::{Wire, call, hello, modern, modern_with, text};
+use crate::http_client::{Post, start};
+use crate::support::{Wire, call, hello, initialize, modern, modern_with, text};
 
 #[test]
 fn every_setting_is_in_the_table_and_every_test_of_the_table_exists() {
     let pages = [
         ("limits", include_str!("limits.rs")),
         ("http", include_str!("http.rs")),
+        ("http_limits", include_str!("http_limits.rs")),
         ("http_streams", include_str!("http_streams.rs")),
         ("tasks", include_str!("tasks.rs")),
         ("asking", include_str!("asking.rs")),
@@ -475,7 +484,7 @@ async fn fault_26_depth_and_numbers_beyond_reason_harm_nobody() {
     };
     let deep = format!("{{\"a\":{}{}}}", "[".repeat(100_000), "]".repeat(100_000));
     wire.send_text(&send(&deep)).await;
-    assert_eq!(wire.next().await["error"]["code"], -32602);
+    assert_eq!(wire.next().await["error"]["code"], -32600);
     wire.send_text(&send(r#"{"n":123456789012345678901234567890,"d":1e300}"#))
         .await;
     assert_eq!(
@@ -487,4 +496,46 @@ async fn fault_26_depth_and_numbers_beyond_reason_harm_nobody() {
     )
     .await;
     assert_eq!(wire.next().await["error"]["code"], -32602);
+}
+
+#[tokio::test]
+async fn fault_69_depth_is_refused_before_anything_reads_it() {
+    let resource = Resource::new("a://one", "one", |_, it| async move {
+        Ok(it.text("text/plain", "one"))
+    });
+    let server = hello().resource(resource).build().unwrap();
+    let address = start(&server, HttpSettings::default()).await;
+    let opened = Post::legacy(&initialize("2025-11-25", json!({})))
+        .send(address)
+        .await;
+    let session = opened.header("mcp-session-id").unwrap().to_owned();
+    let deep = format!("{}{}", "[".repeat(60_000), "]".repeat(60_000));
+    let params = json!({"uri": "a://one", "arguments": "DEEP", "inputResponses": {}});
+    let request = modern(1, "resources/read", params);
+    let texts = [
+        request.to_string().replace("\"DEEP\"", &deep),
+        format!(r#"{{"jsonrpc":"2.0","id":1,"method":"ping","params":{{"a":{deep}}}}}"#),
+        format!(r#"{{"jsonrpc":"2.0","id":1,"method":"ping","other":{deep}}}"#),
+    ];
+    let mut wire = Wire::new(&server);
+    for text in &texts {
+        for post in [
+            Post::modern(&request),
+            Post::legacy(&request).header("mcp-session-id", &session),
+        ] {
+            let answered = post.body(text).send(address).await;
+            assert_eq!(answered.status, 400);
+            let refusal = answered.json().await;
+            let found = (&refusal["id"], &refusal["error"]["code"]);
+            assert_eq!(found, (&json!(1), &json!(-32600)), "{refusal}");
+        }
+        wire.send_text(text).await;
+        let refusal = wire.next_unjudged().await;
+        let found = (&refusal["id"], &refusal["error"]["code"]);
+        assert_eq!(found, (&json!(1), &json!(-32600)), "{refusal}");
+    }
+    let read = wire
+        .ask(modern(2, "resources/read", json!({"uri": "a://one"})))
+        .await;
+    assert_eq!(read["result"]["contents"][0]["text"], "one");
 }

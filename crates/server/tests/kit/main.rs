@@ -9,6 +9,7 @@ mod ending;
 mod handlers;
 mod http;
 mod http_client;
+mod http_limits;
 mod http_streams;
 mod limits;
 mod opening;
