@@ -12,7 +12,6 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use attache_client::protocol::{Entries, Json};
 use serde::{Deserialize, Serialize};
 
-use crate::cache::Cached;
 use crate::catalog::{ListKind, Listable};
 use crate::config::{ServerConfig, ServerName, Transport};
 use crate::digest::sha256_hex;
@@ -104,9 +103,8 @@ impl Manifest {
     }
 
     /// Remembers a list, if it is another than before.
-    pub(crate) fn remember<T: Listable>(&self, cached: &Cached) {
-        let Some(entries) = T::of(cached) else { return };
-        let Ok(entries) = Json::from_serialize(&**entries) else {
+    pub(crate) fn remember<T: Listable>(&self, entries: &Entries<T>) {
+        let Ok(entries) = Json::from_serialize(entries) else {
             return;
         };
         let mut stored = self.stored();
@@ -200,10 +198,10 @@ mod tests {
         ServerConfig::new(name, transport, Source::program())
     }
 
-    fn tools(description: &str) -> Cached {
+    fn tools(description: &str) -> Entries<Tool> {
         let mut tool = Tool::new("t", Json::parse("{}").unwrap());
         tool.description = Some(description.to_owned());
-        Tool::into_cached(vec![tool].into())
+        vec![tool].into()
     }
 
     #[tokio::test]
@@ -214,19 +212,19 @@ mod tests {
         let remembered = || remembered::<Tool>(scratch.path(), &server());
         assert!(remembered().is_none());
         // What the file holds beside this text.
-        manifest.remember::<Tool>(&tools(""));
+        manifest.remember(&tools(""));
         disk.flushed().await;
         let path = manifest_path(scratch.path(), &server().name);
         let rest = std::fs::metadata(path).unwrap().len();
         let longest = MOST_BYTES - usize::try_from(rest).unwrap();
-        manifest.remember::<Tool>(&tools(&"x".repeat(longest)));
+        manifest.remember(&tools(&"x".repeat(longest)));
         disk.flushed().await;
         let length = |list: Option<Remembered<Tool>>| {
             list.unwrap().entries[0].description.clone().unwrap().len()
         };
         assert_eq!(length(remembered()), longest);
         assert!(manifest.has(ListKind::Tools));
-        manifest.remember::<Tool>(&tools(&"x".repeat(longest + 1)));
+        manifest.remember(&tools(&"x".repeat(longest + 1)));
         assert!(!manifest.has(ListKind::Tools));
     }
 

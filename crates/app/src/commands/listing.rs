@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use attache::host::catalog::{Aggregate, Listable, Outcome, ServerAnswer};
 use attache::host::config::ServerName;
+use attache::host::{Error, nearest};
 use serde::Serialize;
 
 use crate::failure::{Exit, Failure, Kind};
@@ -233,6 +234,19 @@ pub(super) async fn find<T: Listable>(
         if entry.entry.own_name() == name.tool || entry.entry.own_name() == given {
             return Ok((server, entry.entry));
         }
+    }
+    if let Some((unknown, _)) = given.split_once('/')
+        && !session
+            .host
+            .server_names()
+            .iter()
+            .any(|it| it.as_str() == unknown)
+    {
+        let error = Error::UnknownServer {
+            name: unknown.to_owned(),
+            nearest: nearest(unknown, [server.as_str()]).map(str::to_owned),
+        };
+        return Err(error.into());
     }
     let failure =
         Failure::failed(format!("there is no {what} \"{}\"", name.tool)).of(server.as_str());

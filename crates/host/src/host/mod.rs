@@ -5,6 +5,7 @@
 //! module that its name says.
 
 mod calling;
+mod finding;
 mod listing;
 mod options;
 mod reading;

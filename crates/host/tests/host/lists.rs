@@ -117,7 +117,7 @@ fn fault_36_the_healthy_are_usable_while_one_never_gets_ready() {
         fleet.echoes("good").await;
         let tools = within("list", fleet.host.list_tools().server("good")).await;
         assert!(tools.unwrap().is_complete());
-        // Also by a plain name that only the healthy one is known to have.
+        // Also by a URI that only the healthy one is known to have.
         let read = within("read", fleet.host.read("chaos://text"))
             .await
             .unwrap();
