@@ -1,18 +1,21 @@
-//! Lists of all servers or of one.
+//! Lists of all servers or of one, and how long servers are waited for.
 
+use std::collections::BTreeMap;
 use std::future::IntoFuture;
 use std::marker::PhantomData;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use attache_client::protocol::{Prompt, Resource, ResourceTemplate, Tool};
+use attache_client::protocol::{Entries, Prompt, Resource, ResourceTemplate, Tool};
 use tokio::task::JoinSet;
+use tokio::time::Instant;
 
 use super::Host;
 use super::station::Station;
-use crate::cache::Freshness;
+use crate::cache::{Found, Freshness};
 use crate::catalog::{Aggregate, Listable, Outcome, Part, aggregate};
+use crate::config::ServerName;
 use crate::error::Error;
 use crate::supervisor::Patience;
 
@@ -25,6 +28,7 @@ pub struct List<T> {
     host: Host,
     server: Option<String>,
     remembered_after: Duration,
+    starting_after: Duration,
     entry: PhantomData<fn() -> T>,
 }
 
@@ -55,6 +59,7 @@ impl Host {
             host: self.clone(),
             server: None,
             remembered_after: REMEMBERED_AFTER,
+            starting_after: Duration::MAX,
             entry: PhantomData,
         }
     }
@@ -67,10 +72,26 @@ impl<T: Listable> List<T> {
         self
     }
 
-    /// After how long a server that has not answered is answered for by what is remembered of it.
+    /// After how long servers that have not answered are answered for by what is remembered of
+    /// them: a second, unless this says otherwise. As long as a server of which nothing is known is
+    /// waited for, the others may still answer too.
     pub fn remembered_after(mut self, patience: Duration) -> Self {
         self.remembered_after = patience;
         self
+    }
+
+    /// After how long a server of which nothing is known is told to be starting. Without this it is
+    /// waited for until it answers or fails, or its start has taken as long as it may.
+    pub fn starting_after(mut self, patience: Duration) -> Self {
+        self.starting_after = patience;
+        self
+    }
+
+    /// Waits until every server has answered or failed, or its start has taken as long as it may;
+    /// what is remembered stands in only for servers that failed.
+    pub fn for_all(self) -> Self {
+        self.remembered_after(Duration::MAX)
+            .starting_after(Duration::MAX)
     }
 
     async fn fetch(self) -> Result<Aggregate<T>, Error> {
@@ -83,10 +104,50 @@ impl<T: Listable> List<T> {
             [_] => Patience::Persistent,
             _ => Patience::FirstFailure,
         };
-        let parts = each(stations, move |station| {
-            part::<T>(station, patience, self.remembered_after)
-        });
-        Ok(aggregate(parts.await))
+        let began = Instant::now();
+        let mut parts = Vec::new();
+        let mut missing: BTreeMap<ServerName, Arc<Station>> = BTreeMap::new();
+        // None waits for another (P5).
+        let mut under_way = JoinSet::new();
+        for station in stations {
+            if !station.is_enabled() {
+                parts.push(disabled(&station));
+                continue;
+            }
+            missing.insert(station.name().clone(), station.clone());
+            under_way.spawn(async move {
+                let fetched = station.list::<T>(patience).await;
+                (station, fetched)
+            });
+        }
+        let mut because = String::new();
+        while !missing.is_empty() {
+            let wait = match missing.values().all(|it| it.remembers(T::KIND)) {
+                true => self.remembered_after,
+                false => self.starting_after,
+            };
+            let left = wait.saturating_sub(began.elapsed());
+            match tokio::time::timeout(left, under_way.join_next()).await {
+                Ok(Some(Ok((station, fetched)))) => {
+                    missing.remove(station.name());
+                    parts.push(answered(&station, fetched));
+                }
+                Ok(Some(Err(_))) => {}
+                Ok(None) => {
+                    "its answer could not be worked out".clone_into(&mut because);
+                    break;
+                }
+                Err(_) => {
+                    because = format!("no answer within {wait:?}");
+                    break;
+                }
+            }
+        }
+        // What is given up here goes on by itself, so that a late success still counts (fault 35).
+        under_way.detach_all();
+        let unanswered = missing.values().map(|it| unanswered(it, because.clone()));
+        parts.extend(unanswered);
+        Ok(aggregate(parts))
     }
 }
 
@@ -99,83 +160,74 @@ impl<T: Listable> IntoFuture for List<T> {
     }
 }
 
-/// Does the same with many servers at once; none waits for another (P5).
-async fn each<R, F>(stations: Vec<Arc<Station>>, work: impl Fn(Arc<Station>) -> F) -> Vec<R>
-where
-    R: Send + 'static,
-    F: Future<Output = R> + Send + 'static,
-{
-    if let [only] = stations.as_slice() {
-        return vec![work(only.clone()).await];
-    }
-    let mut under_way = JoinSet::new();
-    for station in stations {
-        under_way.spawn(work(station));
-    }
-    under_way.join_all().await
-}
-
-/// One server's part in a list.
-async fn part<T: Listable>(
-    station: Arc<Station>,
-    patience: Patience,
-    remembered_after: Duration,
+fn part<T>(
+    station: &Station,
+    outcome: Outcome,
+    error: Option<Error>,
+    entries: Arc<Entries<T>>,
 ) -> Part<T> {
-    let filter = station.config().tool_filter.clone();
-    let part = |outcome, error, entries| Part {
+    Part {
         server: station.name().clone(),
         outcome,
         error,
         entries,
-        filter,
-    };
-    if !station.is_enabled() {
-        let server = station.name().clone();
-        return part(
-            Outcome::Disabled,
-            Some(Error::Disabled { server }),
-            Arc::default(),
-        );
+        filter: station.config().tool_filter.clone(),
     }
-    let fetched = if station.remembers(T::KIND) {
-        // What is given up here goes on by itself, so that a late success still counts (fault 35).
-        let going_on = station.clone();
-        let fetch = tokio::spawn(async move { going_on.list::<T>(patience).await });
-        match tokio::time::timeout(remembered_after, fetch).await {
-            Ok(Ok(fetched)) => Ok(fetched),
-            Ok(Err(_)) => Err("its answer could not be worked out".to_owned()),
-            Err(_) => Err(format!("no answer within {remembered_after:?}")),
-        }
-    } else {
-        Ok(station.list::<T>(patience).await)
-    };
-    let because = match &fetched {
-        Ok(Ok((entries, found))) => match &found.freshness {
-            Freshness::Stale { because, .. } => because.to_string(),
-            _ => return part(Outcome::Ok, None, entries.clone()),
-        },
-        Ok(Err(error)) => error.to_string(),
-        Err(because) => because.clone(),
-    };
-    if let Some(remembered) = station.remembered::<T>() {
-        let outcome = Outcome::Remembered {
-            saved_ms: remembered.saved_ms,
-            because,
-        };
-        let error = fetched.ok().and_then(Result::err);
-        return part(outcome, error, Arc::new(remembered.entries));
-    }
-    match fetched {
-        Ok(Ok((entries, found))) => {
-            let age = match found.freshness {
-                Freshness::Stale { age, .. } | Freshness::Fresh { age } => age,
-                Freshness::Fetched => Duration::ZERO,
+}
+
+/// The part of a server that is switched off.
+fn disabled<T>(station: &Station) -> Part<T> {
+    let server = station.name().clone();
+    let error = Error::Disabled { server };
+    part(station, Outcome::Disabled, Some(error), Arc::default())
+}
+
+/// The part of a server that has not answered in time.
+fn unanswered<T: Listable>(station: &Station, because: String) -> Part<T> {
+    match station.remembered::<T>() {
+        Some(remembered) => {
+            let outcome = Outcome::Remembered {
+                saved_ms: remembered.saved_ms,
+                because,
             };
+            part(station, outcome, None, Arc::new(remembered.entries))
+        }
+        None => part(station, Outcome::Starting, None, Arc::default()),
+    }
+}
+
+/// The part of a server that has answered or failed. What is remembered is better than a failure.
+fn answered<T: Listable>(
+    station: &Station,
+    fetched: Result<(Arc<Entries<T>>, Found), Error>,
+) -> Part<T> {
+    let (because, outdated) = match &fetched {
+        Ok((entries, found)) => match &found.freshness {
+            Freshness::Stale { because, age } => (because.to_string(), Some((entries, *age))),
+            _ => return part(station, Outcome::Ok, None, entries.clone()),
+        },
+        Err(error) => (error.to_string(), None),
+    };
+    let remembered = match outdated {
+        Some((entries, age)) => {
             let age_ms = u64::try_from(age.as_millis()).unwrap_or(u64::MAX);
             let saved_ms = crate::events::now_ms().saturating_sub(age_ms);
-            part(Outcome::Remembered { saved_ms, because }, None, entries)
+            Some((saved_ms, entries.clone()))
         }
-        Ok(Err(error)) => part(Outcome::of(&error), Some(error), Arc::default()),
-        Err(_) => part(Outcome::Starting, None, Arc::default()),
+        None => station
+            .remembered::<T>()
+            .map(|it| (it.saved_ms, Arc::new(it.entries))),
+    };
+    let error = fetched.err();
+    match (remembered, error) {
+        (Some((saved_ms, entries)), error) => {
+            let outcome = Outcome::Remembered { saved_ms, because };
+            part(station, outcome, error, entries)
+        }
+        (None, Some(error)) => {
+            let outcome = Outcome::of(&error);
+            part(station, outcome, Some(error), Arc::default())
+        }
+        (None, None) => part(station, Outcome::Starting, None, Arc::default()),
     }
 }

@@ -40,7 +40,7 @@ use crate::events::{Events, now_ms};
 use crate::nearest::nearest;
 use crate::policy::{self, Answers, Consent, Pins};
 use crate::questions::{NobodyToAsk, Questions};
-use crate::snapshot::Snapshot;
+use crate::snapshot::{Offers, Snapshot};
 use crate::supervisor::Patience;
 
 /// The folder of log files, below the state folder.
@@ -256,6 +256,11 @@ impl Host {
         let station = self.station(server)?;
         let patience = Patience::Persistent;
         station.connection_after(0, patience).await.map(drop)
+    }
+
+    /// How much a server offered when it was last asked, perhaps by an earlier host.
+    pub fn remembered_offers(&self, server: &str) -> Result<Offers, Error> {
+        Ok(self.station(server)?.remembered_offers())
     }
 
     /// The connection to a server that runs at this moment, for what only a connection knows.

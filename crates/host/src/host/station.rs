@@ -382,6 +382,20 @@ impl Station {
         self.manifest.as_ref()?.list()
     }
 
+    /// How long the remembered lists are.
+    pub(crate) fn remembered_offers(&self) -> Offers {
+        Offers {
+            tools: self.remembered_length::<Tool>(),
+            resources: self.remembered_length::<Resource>(),
+            templates: self.remembered_length::<ResourceTemplate>(),
+            prompts: self.remembered_length::<Prompt>(),
+        }
+    }
+
+    fn remembered_length<T: Listable>(&self) -> Option<usize> {
+        Some(self.remembered::<T>()?.entries.len())
+    }
+
     /// Keeps a list for later hosts.
     pub(crate) fn remember<T: Listable>(&self, entries: &Entries<T>) {
         if let Some(manifest) = &self.manifest {

@@ -1,5 +1,6 @@
 //! Lists of many servers: outcomes, memory, refreshes.
 
+use std::future::IntoFuture as _;
 use std::time::Duration;
 
 use attache_host::Lifetime;
@@ -91,6 +92,14 @@ fn fault_36_a_slow_server_keeps_nobody_waiting_once_it_is_remembered() {
         assert_eq!(tools.entries.len(), 9);
         let outcome = &tools.servers[0].outcome;
         assert!(matches!(outcome, Outcome::Remembered { .. }), "{outcome:?}");
+        // Who wants the answer itself has it, however long it takes.
+        let list = second.list_tools().for_all();
+        let patient = tokio::spawn(list.into_future());
+        let quick = second.list_tools().remembered_after(Duration::ZERO);
+        assert!(!within("list", quick).await.unwrap().is_complete());
+        launch.open_gate("never").unwrap();
+        let tools = within("list", patient).await.unwrap().unwrap();
+        assert!(tools.is_complete(), "{:?}", tools.servers);
         within("close", second.close()).await;
         launch
             .tag()
