@@ -124,3 +124,20 @@ fn a_server_that_there_is_not_is_named_as_such() {
         assert_eq!(error["hint"], "did you mean \"one\"?");
     }
 }
+
+#[test]
+fn many_servers_that_start_a_few_at_a_time_are_all_shown_live() {
+    let names = ["a", "b", "c", "d", "e", "f", "g", "h"];
+    let servers: String = names.iter().map(|name| after(name, ":")).collect();
+    let home = home(
+        "many",
+        &("[startup]\nconcurrent = 2\n".to_owned() + &servers),
+    );
+    for _ in 0..2 {
+        let document = home.run(&["ls", "--json"]).expect(0).document();
+        for server in document["servers"].as_array().unwrap() {
+            assert_eq!(server["state"], "ready", "{server}");
+            assert_eq!(server["counts"], counts());
+        }
+    }
+}

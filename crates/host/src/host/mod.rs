@@ -177,6 +177,7 @@ impl HostBuilder {
         });
         let shared = Arc::new(Shared::new(Parts {
             cache_bytes: self.config.cache_bytes,
+            concurrent_starts: self.config.concurrent_starts,
             questions: self.questions,
             accounts: self.accounts,
             lifetime: self.lifetime,
@@ -255,6 +256,14 @@ impl Host {
     pub async fn ready(&self, server: &str) -> Result<(), Error> {
         let station = self.station(server)?;
         let patience = Patience::Persistent;
+        station.connection_after(0, patience).await.map(drop)
+    }
+
+    /// The same for one server of many: its start waits for a place among theirs, and its first
+    /// failure is the answer.
+    pub async fn ready_in_turn(&self, server: &str) -> Result<(), Error> {
+        let station = self.station(server)?;
+        let patience = Patience::FirstFailure;
         station.connection_after(0, patience).await.map(drop)
     }
 

@@ -129,9 +129,12 @@ impl Station {
                     }
                     Provenance::Made(maker) => Target::made_by(maker.clone(), &config, questions),
                 };
+                let is_program = matches!(config.transport, Transport::Stdio { .. })
+                    && !matches!(provenance, Provenance::Made(_));
+                let places = is_program.then(|| shared.start_places.clone());
                 let (shared, epochs) = (shared.clone(), epochs.clone());
                 let witness = ServerWitness::new(&config, shared, epochs, station.clone());
-                Supervised::new(&config, target, Arc::new(witness))
+                Supervised::new(&config, target, Arc::new(witness), places)
             });
             let manifest = shared.state.as_ref();
             let manifest =
