@@ -184,6 +184,15 @@ impl From<HostError> for Failure {
                 Self::usage(format!("\"{name}\" is offered by several servers"))
                     .hint(format!("say which: {}", candidates.join(", ")))
             }
+            HostError::OwnerUnknown {
+                name,
+                candidates,
+                unasked,
+            } => Self::usage(format!(
+                "\"{name}\" may also be offered by servers that have not answered: {}",
+                joined(&unasked)
+            ))
+            .hint(format!("say which: {}", candidates.join(", "))),
             HostError::Parked { failure, .. } | HostError::Unreachable { failure, .. } => {
                 Self::from_start(&failure)
             }
@@ -230,17 +239,24 @@ fn not_offered(
 ) -> Failure {
     let message = format!("there is no {kind} \"{name}\"");
     if !unasked.is_empty() {
-        let names: Vec<_> = unasked.iter().map(AsRef::as_ref).collect();
-        let names: &[&str] = &names;
         let message = format!("{message} on the servers that answered");
         let failure = Failure::new(Kind::Connect, Exit::Unreachable, message);
-        return failure.hint(format!("could not be asked: {}", names.join(", ")));
+        let silent = format!("could not be asked: {}", joined(unasked));
+        return failure.hint(match nearest {
+            Some(nearest) => format!("did you mean \"{nearest}\"? {silent}"),
+            None => silent,
+        });
     }
     let failure = Failure::failed(message);
     match nearest {
         Some(nearest) => failure.hint(format!("did you mean \"{nearest}\"?")),
         None => failure.hint(format!("`attache {kind}s` lists what there is")),
     }
+}
+
+fn joined(servers: &[attache::host::config::ServerName]) -> String {
+    let names: Vec<&str> = servers.iter().map(AsRef::as_ref).collect();
+    names.join(", ")
 }
 
 impl From<Error> for Failure {

@@ -337,6 +337,11 @@ impl Cache {
         good.then(|| entry.value.clone())
     }
 
+    /// Drops what is remembered.
+    pub(crate) fn forget(&self, key: &Key) {
+        self.store.invalidate(key);
+    }
+
     /// What is remembered at all.
     pub(crate) fn last_known(&self, key: &Key) -> Option<Cached> {
         self.store.get(key).map(|entry| entry.value.clone())

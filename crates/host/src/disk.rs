@@ -103,7 +103,9 @@ fn work(queue: &Receiver<Writing>, mut logs: LogFiles) {
         match writing {
             Writing::LogLine { server, line } => logs.append(&server, &line),
             Writing::File { path, text } => {
-                let _ = state_file::replace(&path, &text);
+                // Remembered lists are rewritten with every fetch, and one that is broken counts
+                // as none.
+                let _ = state_file::replace_losable(&path, &text);
             }
             Writing::Flush(done) => {
                 let _ = done.send(());

@@ -43,6 +43,15 @@ pub enum Error {
         /// The qualified names it could mean.
         candidates: Vec<String>,
     },
+    /// A server offers it, and another that has not answered may offer it too (fault 74).
+    OwnerUnknown {
+        /// The plain name that was asked for.
+        name: String,
+        /// The qualified names it could mean, first those that are known to be offered.
+        candidates: Vec<String>,
+        /// Servers that have not answered.
+        unasked: Vec<ServerName>,
+    },
     /// The server failed too often, or in a way that trying again cannot mend.
     Parked {
         /// Which one.
@@ -138,7 +147,10 @@ impl Error {
     /// The server it is about, if it is about one.
     pub fn server(&self) -> Option<&ServerName> {
         match self {
-            Self::UnknownServer { .. } | Self::NotOffered { .. } | Self::Ambiguous { .. } => None,
+            Self::UnknownServer { .. }
+            | Self::NotOffered { .. }
+            | Self::Ambiguous { .. }
+            | Self::OwnerUnknown { .. } => None,
             Self::Disabled { server }
             | Self::Parked { server, .. }
             | Self::Unreachable { server, .. }
@@ -196,6 +208,20 @@ impl fmt::Display for Error {
                 "{name:?} is offered by several servers; say which: {}",
                 candidates.join(", ")
             ),
+            Self::OwnerUnknown {
+                name,
+                candidates,
+                unasked,
+            } => {
+                let names: Vec<_> = unasked.iter().map(ServerName::as_str).collect();
+                write!(
+                    formatter,
+                    "{name:?} may also be offered by servers that have not answered ({}); \
+                     say which: {}",
+                    names.join(", "),
+                    candidates.join(", ")
+                )
+            }
             Self::Parked { server, failure } => write!(
                 formatter,
                 "{server} is parked: {}; mend that and restart it",

@@ -12,7 +12,6 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use attache_client::protocol::{Entries, Json};
 use serde::{Deserialize, Serialize};
 
-use crate::cache::Cached;
 use crate::catalog::{ListKind, Listable};
 use crate::config::{ServerConfig, ServerName, Transport};
 use crate::digest::sha256_hex;
@@ -22,6 +21,9 @@ use crate::state_file;
 
 /// The most a file may hold; longer lists are not remembered.
 pub const MOST_BYTES: usize = 4 * 1024 * 1024;
+/// The least time between two writings of a list that has not changed. Its date is shown in
+/// seconds, so nobody sees the difference.
+const DATE_GRAIN_MS: u64 = 1000;
 /// The form of the file.
 const VERSION: u32 = 1;
 
@@ -103,24 +105,24 @@ impl Manifest {
         self.stored().as_ref()?.list()
     }
 
-    /// Remembers a list, if it is another than before.
-    pub(crate) fn remember<T: Listable>(&self, cached: &Cached) {
-        let Some(entries) = T::of(cached) else { return };
-        let Ok(entries) = Json::from_serialize(&**entries) else {
+    /// Remembers a list that was just fetched, also if it is the same as before: its date is that
+    /// of the last fetch.
+    pub(crate) fn remember<T: Listable>(&self, entries: &Entries<T>) {
+        let Ok(entries) = Json::from_serialize(entries) else {
             return;
         };
         let mut stored = self.stored();
         let Some(stored) = stored.as_mut() else {
             return;
         };
+        let saved_ms = now_ms();
         let former = stored.lists.get(&T::KIND);
-        if former.is_some_and(|former| former.entries == entries) {
+        if former.is_some_and(|former| {
+            former.entries == entries && saved_ms.abs_diff(former.saved_ms) < DATE_GRAIN_MS
+        }) {
             return;
         }
-        let list = StoredList {
-            saved_ms: now_ms(),
-            entries,
-        };
+        let list = StoredList { saved_ms, entries };
         let replaced = stored.lists.insert(T::KIND, list);
         match serde_json::to_string(stored) {
             Ok(text) if text.len() <= MOST_BYTES => self.disk.write(Writing::File {
@@ -200,10 +202,10 @@ mod tests {
         ServerConfig::new(name, transport, Source::program())
     }
 
-    fn tools(description: &str) -> Cached {
+    fn tools(description: &str) -> Entries<Tool> {
         let mut tool = Tool::new("t", Json::parse("{}").unwrap());
         tool.description = Some(description.to_owned());
-        Tool::into_cached(vec![tool].into())
+        vec![tool].into()
     }
 
     #[tokio::test]
@@ -214,20 +216,44 @@ mod tests {
         let remembered = || remembered::<Tool>(scratch.path(), &server());
         assert!(remembered().is_none());
         // What the file holds beside this text.
-        manifest.remember::<Tool>(&tools(""));
+        manifest.remember(&tools(""));
         disk.flushed().await;
         let path = manifest_path(scratch.path(), &server().name);
         let rest = std::fs::metadata(path).unwrap().len();
         let longest = MOST_BYTES - usize::try_from(rest).unwrap();
-        manifest.remember::<Tool>(&tools(&"x".repeat(longest)));
+        manifest.remember(&tools(&"x".repeat(longest)));
         disk.flushed().await;
         let length = |list: Option<Remembered<Tool>>| {
             list.unwrap().entries[0].description.clone().unwrap().len()
         };
         assert_eq!(length(remembered()), longest);
         assert!(manifest.has(ListKind::Tools));
-        manifest.remember::<Tool>(&tools(&"x".repeat(longest + 1)));
+        manifest.remember(&tools(&"x".repeat(longest + 1)));
         assert!(!manifest.has(ListKind::Tools));
+    }
+
+    #[tokio::test]
+    async fn a_list_is_dated_by_its_last_fetch_also_if_it_is_the_same() {
+        let scratch = Scratch::new("manifest").unwrap();
+        let disk = Disk::new(scratch.path().join("logs"));
+        let path = manifest_path(scratch.path(), &server().name);
+        let saved = || {
+            let list = remembered::<Tool>(scratch.path(), &server());
+            list.unwrap().saved_ms
+        };
+        let manifest = Manifest::new(scratch.path(), &server(), disk.clone());
+        manifest.remember(&tools("same"));
+        disk.flushed().await;
+        let now = saved();
+        // The same file as if it had been written a day ago.
+        let day_ago = now - 24 * 60 * 60 * 1000;
+        let text = std::fs::read_to_string(&path).unwrap();
+        std::fs::write(&path, text.replace(&now.to_string(), &day_ago.to_string())).unwrap();
+        assert_eq!(saved(), day_ago);
+        let manifest = Manifest::new(scratch.path(), &server(), disk.clone());
+        manifest.remember(&tools("same"));
+        disk.flushed().await;
+        assert!(saved() >= now, "{} is before {now}", saved());
     }
 
     #[test]

@@ -40,13 +40,23 @@ pub(crate) fn read(path: &Path) -> io::Result<Option<String>> {
 /// The file gets the rights of the one it replaces, or is for the user alone. Its folder is made
 /// if it is not there.
 pub(crate) fn replace(path: &Path, text: &str) -> io::Result<()> {
+    put(path, text, File::sync_all)
+}
+
+/// The same for what may be lost when the machine fails: nothing waits until the disk has it.
+pub(crate) fn replace_losable(path: &Path, text: &str) -> io::Result<()> {
+    put(path, text, |_| Ok(()))
+}
+
+fn put(path: &Path, text: &str, settle: fn(&File) -> io::Result<()>) -> io::Result<()> {
     // A file that is a link to another place, as in a folder of dotfiles, stays one.
     let path = &fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder)?;
     }
     let draft = draft_beside(path);
-    let written = write_draft(&draft, path, text).and_then(|()| fs::rename(&draft, path));
+    let written = write_draft(&draft, path, text).and_then(|file| settle(&file));
+    let written = written.and_then(|()| fs::rename(&draft, path));
     if written.is_err() {
         // The draft is of no use to anybody.
         let _ = fs::remove_file(&draft);
@@ -70,7 +80,7 @@ pub(crate) fn update<E: From<io::Error>>(
     }
 }
 
-fn write_draft(draft: &Path, replaced: &Path, text: &str) -> io::Result<()> {
+fn write_draft(draft: &Path, replaced: &Path, text: &str) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
     private(&mut options);
@@ -79,7 +89,7 @@ fn write_draft(draft: &Path, replaced: &Path, text: &str) -> io::Result<()> {
         file.set_permissions(former.permissions())?;
     }
     file.write_all(text.as_bytes())?;
-    file.sync_all()
+    Ok(file)
 }
 
 fn draft_beside(path: &Path) -> PathBuf {

@@ -1,12 +1,15 @@
 //! Lists of many servers, and what becomes of a command when not all of them answer.
 //!
 //! Owns the rule that a command is done only if every server it was about has answered, unless the
-//! user accepts less (fault 64). How entries look is each command's affair.
+//! user accepts less (fault 64), and how long it waits for that. How entries look is each command's
+//! affair.
 
+use std::collections::HashSet;
 use std::time::Duration;
 
 use attache::host::catalog::{Aggregate, Listable, Outcome, ServerAnswer};
 use attache::host::config::ServerName;
+use attache::host::{Error, List, nearest};
 use serde::Serialize;
 
 use crate::failure::{Exit, Failure, Kind};
@@ -14,16 +17,20 @@ use crate::invocation::Completeness;
 use crate::output::{Output, Text, human};
 use crate::session::Session;
 
-/// How long a server is waited for before what is remembered of it is shown, if the user accepts
-/// that, and if not.
-const QUICK: Duration = Duration::from_secs(1);
-const PATIENT: Duration = Duration::from_secs(10);
+/// How long servers are waited for by who accepts less than all answers: while something is known
+/// of all that are missing, and while nothing is. What is never waited for is never remembered, so
+/// the second is the time that a program started for the first time usually needs.
+pub(super) const PARTIAL: Duration = Duration::from_secs(1);
+const PARTIAL_UNKNOWN: Duration = Duration::from_secs(10);
 
-/// How long a server is waited for before what is remembered of it is shown.
-pub(super) fn patience(completeness: Completeness) -> Duration {
+/// A list that waits for servers as the user wishes: until all have answered or their time to start
+/// is over, or not longer than a partial answer is worth.
+pub(super) fn waiting<T: Listable>(list: List<T>, completeness: Completeness) -> List<T> {
     match completeness {
-        Completeness::Whole => PATIENT,
-        Completeness::Partial => QUICK,
+        Completeness::Whole => list.for_all(),
+        Completeness::Partial => list
+            .remembered_after(PARTIAL)
+            .starting_after(PARTIAL_UNKNOWN),
     }
 }
 
@@ -55,9 +62,11 @@ pub(super) async fn fetch<T: Listable>(
     session: &Session,
     output: &Output,
 ) -> Result<Listed<T>, Failure> {
-    let list = session.host.list::<T>();
-    let list = list.remembered_after(patience(completeness));
-    let list: Aggregate<T> = session.run(list).await?;
+    let list = waiting(session.host.list::<T>(), completeness);
+    let mut list: Aggregate<T> = session.run(list).await?;
+    if completeness == Completeness::Partial {
+        live_first(&mut list);
+    }
     for answer in &list.servers {
         for rejected in &answer.rejected {
             output.note(&format!(
@@ -72,8 +81,9 @@ pub(super) async fn fetch<T: Listable>(
     let only_one = session.only_server().is_some();
     let mut servers = Vec::new();
     for answer in list.servers {
+        let is_remembered = matches!(answer.outcome, Outcome::Remembered { .. });
         if only_one
-            && list.entries.is_empty()
+            && !is_remembered
             && let Some(error) = answer.error
         {
             return Err(error.into());
@@ -85,6 +95,29 @@ pub(super) async fn fetch<T: Listable>(
         entries: list.entries,
         servers,
     })
+}
+
+/// Puts what servers have just said before what is remembered of others.
+fn live_first<T>(list: &mut Aggregate<T>) {
+    let live = |answer: &&ServerAnswer| matches!(answer.outcome, Outcome::Ok);
+    let live: HashSet<ServerName> = list
+        .servers
+        .iter()
+        .filter(live)
+        .map(|answer| answer.name.clone())
+        .collect();
+    list.entries
+        .sort_by_key(|entry| !live.contains(&entry.server));
+    list.servers.sort_by_key(|answer| rank(&answer.outcome));
+}
+
+/// The place of a server among others: those that answered, those that are remembered, the rest.
+pub(super) fn rank(outcome: &Outcome) -> u8 {
+    match outcome {
+        Outcome::Ok => 0,
+        Outcome::Remembered { .. } => 1,
+        _ => 2,
+    }
 }
 
 fn misconfigured(session: &Session) -> impl Iterator<Item = Answered> + '_ {
@@ -233,6 +266,19 @@ pub(super) async fn find<T: Listable>(
         if entry.entry.own_name() == name.tool || entry.entry.own_name() == given {
             return Ok((server, entry.entry));
         }
+    }
+    if let Some((unknown, _)) = given.split_once('/')
+        && !session
+            .host
+            .server_names()
+            .iter()
+            .any(|it| it.as_str() == unknown)
+    {
+        let error = Error::UnknownServer {
+            name: unknown.to_owned(),
+            nearest: nearest(unknown, [server.as_str()]).map(str::to_owned),
+        };
+        return Err(error.into());
     }
     let failure =
         Failure::failed(format!("there is no {what} \"{}\"", name.tool)).of(server.as_str());

@@ -1,13 +1,14 @@
 //! `attache ls`: which servers there are, and in what state.
 
 use std::collections::HashMap;
+use std::time::Duration;
 
 use attache::Client;
-use attache::host::catalog::{Listable, Outcome};
+use attache::host::catalog::{Aggregate, Listable, Outcome};
 use attache::host::config::ServerName;
-use attache::host::snapshot::{ServerSnapshot, ServerState};
+use attache::host::snapshot::{Offers, ServerSnapshot, ServerState};
 use attache::host::{Error, Host};
-use attache::protocol::{Implementation, Prompt, Resource, ResourceTemplate};
+use attache::protocol::{Implementation, Prompt, Resource, ResourceTemplate, Tool};
 use serde::Serialize;
 use tokio::task::JoinSet;
 
@@ -33,7 +34,16 @@ struct ServerDocument<'a> {
     revision: Option<&'static str>,
     server_info: Option<&'a Implementation>,
     counts: Option<Counts>,
+    /// When the counts were true, if it has not answered now.
+    remembered: Option<Remembered>,
     last_error: Option<ErrorBody<'a>>,
+}
+
+/// That what is told of a server is what it offered then.
+#[derive(Clone, Copy, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Remembered {
+    saved_ms: u64,
 }
 
 /// How many of each a server has; `None` for what it does not offer or would not list.
@@ -51,6 +61,7 @@ struct Seen {
     name: String,
     state: State,
     counts: Option<Counts>,
+    remembered: Option<Remembered>,
     trouble: Option<Failure>,
 }
 
@@ -81,10 +92,12 @@ pub(super) async fn run(
         }
     }
     let silent = |server: &&Seen| !server.has_answered();
-    if let (Some(_), Some(only)) = (session.only_server(), servers.iter().find(silent)) {
-        let failure = only.trouble.clone();
-        let unknown = || Failure::unexpected("it has not answered").of(&only.name);
-        return Err(failure.unwrap_or_else(unknown));
+    if session.only_server().is_some()
+        && let Some(only) = servers.iter().find(silent)
+        && only.remembered.is_none()
+        && let Some(failure) = &only.trouble
+    {
+        return Err(failure.clone());
     }
     let names: Vec<&str> = servers
         .iter()
@@ -94,44 +107,76 @@ pub(super) async fn run(
     listing::all_answered(&names, servers.len(), completeness)
 }
 
-/// Starts all servers at once and looks at each; none waits for another.
+/// Asks all servers for their tools, and those that answer for what else they have; none waits for
+/// another.
 async fn look(completeness: Completeness, session: &Session) -> Result<Vec<Seen>, Failure> {
-    let tools = session.host.list_tools();
-    let tools = tools.remembered_after(listing::patience(completeness));
-    let tools = session.run(tools).await?;
+    let host = &session.host;
+    let tools = listing::waiting(host.list_tools(), completeness);
+    let mut tools = session.run(tools).await?;
     let mut counting = JoinSet::new();
     for answer in &tools.servers {
-        let entries = tools.entries.iter();
-        let count = entries.filter(|entry| entry.server == answer.name).count();
-        let tools = matches!(answer.outcome, Outcome::Ok).then_some(count);
-        let (host, name) = (session.host.clone(), answer.name.clone());
+        if !matches!(answer.outcome, Outcome::Ok) {
+            continue;
+        }
+        let count = tools_of(&answer.name, &tools);
+        let (host, name) = (host.clone(), answer.name.clone());
         counting.spawn(async move {
-            let counts = count_others(&host, &name, tools).await;
+            let counts = count_others(&host, &name, count).await;
             (name, counts)
         });
     }
-    let counted = session.run(async { Ok(counting.join_all().await) }).await?;
-    let mut counted: HashMap<ServerName, _> = counted.into_iter().collect();
+    let patience = match completeness {
+        Completeness::Whole => Duration::MAX,
+        Completeness::Partial => listing::PARTIAL,
+    };
+    let counted = async {
+        let mut counted = HashMap::new();
+        let all = async {
+            while let Some(one) = counting.join_next().await {
+                counted.extend(one);
+            }
+        };
+        // What is not counted by then is left out, as the user wishes.
+        let _ = tokio::time::timeout(patience, all).await;
+        Ok(counted)
+    };
+    let mut counted = session.run(counted).await?;
+    if completeness == Completeness::Partial {
+        tools.servers.sort_by_key(|it| listing::rank(&it.outcome));
+    }
+    let states = host.snapshot().servers.into_iter();
+    let mut states: HashMap<ServerName, _> = states.map(|it| (it.name.clone(), it)).collect();
     let mut servers = Vec::new();
-    for (answer, state) in tools
-        .servers
-        .into_iter()
-        .zip(session.host.snapshot().servers)
-    {
-        let mut trouble = answer.error.map(Failure::from);
-        let counts = match counted.remove(&state.name) {
-            Some(Ok(counts)) => counts,
-            Some(Err(error)) => {
+    for answer in &tools.servers {
+        let name = &answer.name;
+        let Some(state) = states.remove(name) else {
+            continue;
+        };
+        let mut trouble = answer.error.clone().map(Failure::from);
+        let mut remembered = None;
+        let counts = match (&answer.outcome, counted.remove(name)) {
+            (_, Some(Ok(counts))) => counts,
+            (_, Some(Err(error))) => {
                 trouble.get_or_insert(error.into());
                 None
             }
-            None => None,
+            (Outcome::Ok, None) => Some(Counts {
+                tools: Some(tools_of(name, &tools)),
+                ..Counts::default()
+            }),
+            (Outcome::Remembered { saved_ms, .. }, None) => {
+                let saved_ms = *saved_ms;
+                remembered = Some(Remembered { saved_ms });
+                Some(host.remembered_offers(name.as_str())?.into())
+            }
+            (_, None) => None,
         };
-        let client = session.host.running(state.name.as_str());
+        let client = host.running(name.as_str());
         servers.push(Seen {
-            name: state.name.to_string(),
+            name: name.to_string(),
             state: State::Known(Box::new(state), client),
             counts,
+            remembered,
             trouble,
         });
     }
@@ -140,6 +185,7 @@ async fn look(completeness: Completeness, session: &Session) -> Result<Vec<Seen>
             name: name.clone(),
             state: State::Misconfigured,
             counts: None,
+            remembered: None,
             trouble: Some(failure.clone()),
         });
     }
@@ -147,16 +193,22 @@ async fn look(completeness: Completeness, session: &Session) -> Result<Vec<Seen>
         name: built_in.name.to_owned(),
         state: State::Waiting(built_in),
         counts: None,
+        remembered: None,
         trouble: None,
     }));
     Ok(servers)
+}
+
+fn tools_of(server: &ServerName, tools: &Aggregate<Tool>) -> usize {
+    let entries = tools.entries.iter();
+    entries.filter(|entry| entry.server == *server).count()
 }
 
 /// Counts what else a running server has promised; nothing is asked of one that is not there.
 async fn count_others(
     host: &Host,
     name: &ServerName,
-    tools: Option<usize>,
+    tools: usize,
 ) -> Result<Option<Counts>, Error> {
     let Some(client) = host.running(name.as_str()) else {
         return Ok(None);
@@ -169,7 +221,7 @@ async fn count_others(
         count::<Prompt>(host, name, Promise::of(&offered.prompts)),
     );
     Ok(Some(Counts {
-        tools: tools.filter(|_| offered.tools.is_some()),
+        tools: offered.tools.as_ref().map(|_| tools),
         resources: resources?,
         resource_templates: templates?,
         prompts: prompts?,
@@ -200,7 +252,7 @@ async fn count<T: Listable>(
     if promise == Promise::NotGiven {
         return Ok(None);
     }
-    let list = host.list::<T>().server(name.as_str()).await?;
+    let list = host.list::<T>().server(name.as_str()).for_all().await?;
     match list.servers.into_iter().find_map(|answer| answer.error) {
         Some(error) => Err(error),
         None => Ok(Some(list.entries.len())),
@@ -211,7 +263,10 @@ impl Seen {
     fn has_answered(&self) -> bool {
         match &self.state {
             State::Known(server, _) if server.state == ServerState::Disabled => true,
-            State::Known(server, _) => server.state == ServerState::Ready && self.counts.is_some(),
+            State::Known(server, _) => {
+                let is_ready = server.state == ServerState::Ready;
+                is_ready && self.counts.is_some() && self.remembered.is_none()
+            }
             State::Misconfigured => false,
             State::Waiting(_) => true,
         }
@@ -245,6 +300,7 @@ impl Seen {
             revision,
             server_info,
             counts: self.counts,
+            remembered: self.remembered,
             last_error: self.trouble.as_ref().map(Into::into),
         }
     }
@@ -265,7 +321,11 @@ impl Seen {
             }
         };
         if let Some(counts) = self.counts {
-            text.plain("  ").plain(&counts.sentence()).end_line();
+            text.plain("  ").plain(&counts.sentence());
+            if let Some(Remembered { saved_ms }) = self.remembered {
+                text.faint(&format!("  remembered from {} ago", human::age(saved_ms)));
+            }
+            text.end_line();
         }
         if let State::Waiting(built_in) = &self.state {
             text.faint("  try: ").plain(built_in.example).end_line();
@@ -276,6 +336,17 @@ impl Seen {
                 .end_line();
         }
         text
+    }
+}
+
+impl From<Offers> for Counts {
+    fn from(offers: Offers) -> Self {
+        Self {
+            tools: offers.tools,
+            resources: offers.resources,
+            resource_templates: offers.templates,
+            prompts: offers.prompts,
+        }
     }
 }
 

@@ -27,12 +27,17 @@ pub(super) async fn run(
     session: &Session,
     output: &Output,
 ) -> Result<(), Failure> {
-    let resources = listing::fetch::<Resource>(completeness, session, output).await?;
-    let templates = listing::fetch::<ResourceTemplate>(completeness, session, output).await?;
+    // At once, so that a server that does not answer is waited for once.
+    let (resources, templates) = tokio::try_join!(
+        listing::fetch::<Resource>(completeness, session, output),
+        listing::fetch::<ResourceTemplate>(completeness, session, output),
+    )?;
     let several = resources.servers.len() > 1;
     let mut servers = resources.servers;
-    for (server, other) in servers.iter_mut().zip(templates.servers) {
-        server.and(other);
+    for other in templates.servers {
+        if let Some(server) = servers.iter_mut().find(|it| it.name() == other.name()) {
+            server.and(other);
+        }
     }
     let mut rows: Vec<(&str, String, &str)> = Vec::new();
     for offered in &resources.entries {

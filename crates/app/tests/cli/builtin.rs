@@ -50,7 +50,7 @@ fn ls_as_json() {
             "revision": "2026-07-28",
             "serverInfo": {"name": "attache-demo", "version": env!("CARGO_PKG_VERSION")},
             "counts": {"tools": 3, "resources": 2, "resourceTemplates": 0, "prompts": 1},
-            "lastError": null,
+            "remembered": null, "lastError": null,
         }, {
             "name": "lisp",
             "state": "built_in",
@@ -58,7 +58,7 @@ fn ls_as_json() {
             "revision": null,
             "serverInfo": null,
             "counts": null,
-            "lastError": null,
+            "remembered": null, "lastError": null,
         }]})
     );
 }

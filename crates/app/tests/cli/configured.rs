@@ -1,7 +1,5 @@
 //! Servers from a configuration file, several at once.
 
-use std::time::{Duration, Instant};
-
 use serde_json::{Value, json};
 
 use crate::harness::{Folder, everything, time, toml_server, wait_until};
@@ -109,26 +107,17 @@ fn fault_36_a_slow_server_is_answered_for_by_what_is_remembered() {
     let folder = Folder::new("slow-flag");
     let flag = folder.path().join("slow");
     let slow = after("slow", &format!("test -e {} && sleep 1000", flag.display()));
+    let slow = slow + "timeouts = { initialize = '5s' }\n";
     let home = home("slow", &(slow + &after("quick", ":")));
     home.run(&["tools"]).expect(0);
     std::fs::write(&flag, "").unwrap();
 
-    let began = Instant::now();
     let outcome = home.run(&["tools", "--json"]).expect(4);
-    assert!(
-        began.elapsed() < Duration::from_secs(30),
-        "{:?}",
-        began.elapsed()
-    );
     let document = outcome.document();
     let slow = by_name(&document, "slow");
     assert_eq!(slow["outcome"], "remembered", "{document}");
-    assert!(
-        slow["because"]
-            .as_str()
-            .unwrap()
-            .contains("no answer within")
-    );
+    let because = slow["because"].as_str().unwrap();
+    assert!(because.contains("5s"), "{because}");
     assert_eq!(
         by_name(&document, "quick"),
         &json!({"name": "quick", "outcome": "ok"})

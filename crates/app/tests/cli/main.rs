@@ -12,6 +12,7 @@ mod harness;
 mod help;
 mod hostile;
 mod real_servers;
+mod remembered;
 mod remote;
 mod serve;
 mod serve_lisp;

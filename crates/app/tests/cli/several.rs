@@ -19,6 +19,7 @@ impl Three {
         let folder = Folder::new(&format!("{name}-flag"));
         let flag = folder.path().join("slow");
         let slow = after("slow", &format!("test -e {} && sleep 1000", flag.display()));
+        let slow = slow + "timeouts = { initialize = '5s' }\n";
         let absent = "[servers.absent]\ncommand = 'no-such-program'\n";
         let config = absent.to_owned() + &slow + &after("well", ":");
         let home = home(name, &config);
@@ -26,7 +27,7 @@ impl Three {
             home,
             _flag: folder,
         };
-        three.run(&["tools"]).expect(4);
+        three.run(&["ls"]).expect(4);
         std::fs::write(&flag, "").unwrap();
         three
     }
@@ -48,41 +49,42 @@ fn steady(text: &str) -> String {
     let Some((before, rest)) = text.split_once("remembered from ") else {
         return text.to_owned();
     };
-    let (_, after) = rest.split_once(':').unwrap();
-    format!("{before}remembered from [A WHILE]:{after}")
+    let (_, after) = rest.split_once(" ago").unwrap();
+    format!("{before}remembered from [A WHILE] ago{after}")
 }
 
 #[test]
 fn for_people() {
     let three = Three::new("several-people");
     let outcome = three.run(&["ls", "--partial"]).expect(0);
-    insta::assert_snapshot!(outcome.stdout, @r"
-    absent  parked
-      last error: cannot start `no-such-program`: not found in PATH (looked in 2 directories); install it or give its full path
-    slow  starting
+    insta::assert_snapshot!(steady(&outcome.stdout), @r"
     well  attache-demo 0.1.0  modern 2026-07-28
       3 tools, 2 resources, 1 prompt
+    slow  starting
+      3 tools, 2 resources, 1 prompt  remembered from [A WHILE] ago
+    absent  parked
+      last error: cannot start `no-such-program`: not found in PATH (looked in 2 directories); install it or give its full path
     ");
     insta::assert_snapshot!(outcome.stderr, @"");
 
     let outcome = three.run(&["tools", "--partial"]).expect(0);
     insta::assert_snapshot!(outcome.stdout, @r"
-    slow/echo   Says the message back.
-                message=<string>
-    slow/add    Adds two numbers.
-                a=<number> b=<number>
-    slow/count  Counts slowly, with progress; it can be cancelled.
-                to=<integer> [delay_ms=<integer>]
     well/echo   Says the message back.
                 message=<string>
     well/add    Adds two numbers.
                 a=<number> b=<number>
     well/count  Counts slowly, with progress; it can be cancelled.
                 to=<integer> [delay_ms=<integer>]
+    slow/echo   Says the message back.
+                message=<string>
+    slow/add    Adds two numbers.
+                a=<number> b=<number>
+    slow/count  Counts slowly, with progress; it can be cancelled.
+                to=<integer> [delay_ms=<integer>]
     ");
     insta::assert_snapshot!(steady(&outcome.stderr), @r"
+    note: slow: remembered from [A WHILE] ago: no answer within 1s
     note: absent: cannot start `no-such-program`: not found in PATH (looked in 2 directories); install it or give its full path
-    note: slow: remembered from [A WHILE]: no answer within 1s
     ");
 }
 
@@ -93,26 +95,33 @@ fn for_scripts() {
                    install it or give its full path";
     let outcome = three.run(&["ls", "--json", "--partial"]).expect(0);
     assert_eq!(outcome.stderr, "");
+    let mut document = outcome.document();
+    let remembered = document["servers"][1]["remembered"]["savedMs"].take();
+    assert!(
+        remembered.as_u64().is_some_and(|moment| moment > 0),
+        "{remembered}"
+    );
+    let counts = json!({"tools": 3, "resources": 2, "resourceTemplates": 0, "prompts": 1});
     assert_eq!(
-        outcome.document(),
+        document,
         json!({"servers": [
             {
+                "name": "well", "state": "ready", "era": "modern", "revision": "2026-07-28",
+                "serverInfo": {"name": "attache-demo", "version": env!("CARGO_PKG_VERSION")},
+                "counts": counts, "remembered": null, "lastError": null,
+            },
+            {
+                "name": "slow", "state": "starting", "era": null, "revision": null,
+                "serverInfo": null, "counts": counts, "remembered": {"savedMs": null},
+                "lastError": null,
+            },
+            {
                 "name": "absent", "state": "parked", "era": null, "revision": null,
-                "serverInfo": null, "counts": null,
+                "serverInfo": null, "counts": null, "remembered": null,
                 "lastError": {
                     "kind": "spawn", "message": missing, "server": "absent",
                     "code": null, "data": null, "hint": null,
                 },
-            },
-            {
-                "name": "slow", "state": "starting", "era": null, "revision": null,
-                "serverInfo": null, "counts": null, "lastError": null,
-            },
-            {
-                "name": "well", "state": "ready", "era": "modern", "revision": "2026-07-28",
-                "serverInfo": {"name": "attache-demo", "version": env!("CARGO_PKG_VERSION")},
-                "counts": {"tools": 3, "resources": 2, "resourceTemplates": 0, "prompts": 1},
-                "lastError": null,
             },
         ]})
     );
@@ -128,12 +137,12 @@ fn for_scripts() {
     assert_eq!(
         document["servers"],
         json!([
-            {"name": "absent", "outcome": "parked", "cause": missing, "stderr": []},
+            {"name": "well", "outcome": "ok"},
             {
                 "name": "slow", "outcome": "remembered", "saved_ms": null,
                 "because": "no answer within 1s",
             },
-            {"name": "well", "outcome": "ok"},
+            {"name": "absent", "outcome": "parked", "cause": missing, "stderr": []},
         ])
     );
     // A remembered tool is told as fully as one that was just listed.
@@ -142,8 +151,8 @@ fn for_scripts() {
         let servers = tools.iter_mut().map(|tool| tool["server"].take());
         servers.collect()
     };
-    assert_eq!(of(&mut tools[..3]), ["slow"; 3]);
-    assert_eq!(of(&mut tools[3..]), ["well"; 3]);
+    assert_eq!(of(&mut tools[..3]), ["well"; 3]);
+    assert_eq!(of(&mut tools[3..]), ["slow"; 3]);
     assert_eq!(tools[..3], tools[3..]);
     assert_eq!(
         tools[1],

@@ -25,6 +25,9 @@ pub struct Config {
     pub policy: PolicyRules,
     /// The most bytes the cache may hold, all servers together.
     pub cache_bytes: u64,
+    /// How many programs may be starting at a time when many servers are wanted; read when a host
+    /// starts.
+    pub concurrent_starts: usize,
     /// What was wrong with the file. A bad server is missing from `servers` and named here; its
     /// neighbours are not touched (invariant 9).
     pub problems: Vec<Problem>,
@@ -32,6 +35,10 @@ pub struct Config {
 
 /// What the cache holds unless configured: 64 MiB.
 const DEFAULT_CACHE_BYTES: u64 = 64 * 1024 * 1024;
+/// How many programs may be starting for each core, and at least, unless configured. A start is
+/// part computing, part waiting for files and the network.
+const STARTS_PER_CORE: usize = 2;
+const LEAST_STARTS: usize = 4;
 
 impl Default for Config {
     fn default() -> Self {
@@ -39,9 +46,15 @@ impl Default for Config {
             servers: BTreeMap::new(),
             policy: PolicyRules::default(),
             cache_bytes: DEFAULT_CACHE_BYTES,
+            concurrent_starts: default_concurrent_starts(),
             problems: Vec::new(),
         }
     }
+}
+
+fn default_concurrent_starts() -> usize {
+    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    LEAST_STARTS.max(cores * STARTS_PER_CORE)
 }
 
 /// One server: how to reach it and how to treat it.

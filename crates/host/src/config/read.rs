@@ -19,6 +19,8 @@ use crate::state_file;
 pub const SINGLE_SERVER: &str = "default";
 /// The most bytes that can be given to the cache: 64 GiB.
 const MOST_CACHE_BYTES: i64 = 64 * 1024 * 1024 * 1024;
+/// The most programs that can be let start at a time.
+const MOST_CONCURRENT_STARTS: i64 = 1000;
 
 impl Config {
     /// Reads a configuration file. Everything wrong inside is among the problems; an error is only
@@ -93,6 +95,12 @@ fn read_root(root: &Section<'_>, origin: Origin, reading: &Reading<'_>, config: 
     if let Some(section) = root.section("cache") {
         if let Some(bytes) = section.number("bytes", 0..MOST_CACHE_BYTES + 1) {
             config.cache_bytes = bytes.unsigned_abs();
+        }
+        section.finish();
+    }
+    if let Some(section) = root.section("startup") {
+        if let Some(starts) = section.number("concurrent", 1..MOST_CONCURRENT_STARTS + 1) {
+            config.concurrent_starts = usize::try_from(starts).unwrap_or(1);
         }
         section.finish();
     }

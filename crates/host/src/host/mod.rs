@@ -5,6 +5,7 @@
 //! module that its name says.
 
 mod calling;
+mod finding;
 mod listing;
 mod options;
 mod reading;
@@ -39,7 +40,7 @@ use crate::events::{Events, now_ms};
 use crate::nearest::nearest;
 use crate::policy::{self, Answers, Consent, Pins};
 use crate::questions::{NobodyToAsk, Questions};
-use crate::snapshot::Snapshot;
+use crate::snapshot::{Offers, Snapshot};
 use crate::supervisor::Patience;
 
 /// The folder of log files, below the state folder.
@@ -176,6 +177,7 @@ impl HostBuilder {
         });
         let shared = Arc::new(Shared::new(Parts {
             cache_bytes: self.config.cache_bytes,
+            concurrent_starts: self.config.concurrent_starts,
             questions: self.questions,
             accounts: self.accounts,
             lifetime: self.lifetime,
@@ -255,6 +257,19 @@ impl Host {
         let station = self.station(server)?;
         let patience = Patience::Persistent;
         station.connection_after(0, patience).await.map(drop)
+    }
+
+    /// The same for one server of many: its start waits for a place among theirs, and its first
+    /// failure is the answer.
+    pub async fn ready_in_turn(&self, server: &str) -> Result<(), Error> {
+        let station = self.station(server)?;
+        let patience = Patience::FirstFailure;
+        station.connection_after(0, patience).await.map(drop)
+    }
+
+    /// How much a server offered when it was last asked, perhaps by an earlier host.
+    pub fn remembered_offers(&self, server: &str) -> Result<Offers, Error> {
+        Ok(self.station(server)?.remembered_offers())
     }
 
     /// The connection to a server that runs at this moment, for what only a connection knows.

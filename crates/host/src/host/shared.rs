@@ -1,7 +1,9 @@
-//! What all servers of a host share, none of which can make one wait for another.
+//! What all servers of a host share, none of which can make a request to one wait for another.
 
 use std::path::PathBuf;
 use std::sync::{Arc, PoisonError, RwLock};
+
+use tokio::sync::Semaphore;
 
 use crate::accounts::Accounts;
 use crate::cache::Cache;
@@ -11,6 +13,7 @@ use crate::events::{EventKind, EventSource, now_ms};
 use crate::log_files;
 use crate::policy::{Answers, Consent, Gate, Pins};
 use crate::questions::Questions;
+use crate::supervisor::StartPlaces;
 
 /// How long a host is meant to live, which decides what is worth doing in advance.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -33,6 +36,7 @@ pub(crate) struct Shared {
     pub(crate) pins: Arc<Pins>,
     pub(crate) answers: Arc<Answers>,
     pub(crate) consent: Arc<dyn Consent>,
+    pub(crate) start_places: StartPlaces,
     gate: RwLock<Arc<Gate>>,
 }
 
@@ -46,6 +50,7 @@ pub(crate) struct State {
 /// The parts of a [`Shared`] that a builder collects.
 pub(crate) struct Parts {
     pub(crate) cache_bytes: u64,
+    pub(crate) concurrent_starts: usize,
     pub(crate) questions: Arc<dyn Questions>,
     pub(crate) accounts: Accounts,
     pub(crate) lifetime: Lifetime,
@@ -74,6 +79,8 @@ impl Shared {
             pins: parts.pins,
             answers: parts.answers,
             consent: parts.consent,
+            // Without a place, no list would ever end.
+            start_places: Arc::new(Semaphore::new(parts.concurrent_starts.max(1))),
             gate: RwLock::new(Arc::new(gate)),
         }
     }

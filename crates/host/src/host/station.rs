@@ -56,6 +56,13 @@ pub(crate) struct Station {
     pub(crate) shared: Arc<Shared>,
 }
 
+/// Whether a list is kept for later hosts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Memory {
+    Kept,
+    Untouched,
+}
+
 /// What a request is, for events.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct About<'a> {
@@ -122,9 +129,12 @@ impl Station {
                     }
                     Provenance::Made(maker) => Target::made_by(maker.clone(), &config, questions),
                 };
+                let is_program = matches!(config.transport, Transport::Stdio { .. })
+                    && !matches!(provenance, Provenance::Made(_));
+                let places = is_program.then(|| shared.start_places.clone());
                 let (shared, epochs) = (shared.clone(), epochs.clone());
                 let witness = ServerWitness::new(&config, shared, epochs, station.clone());
-                Supervised::new(&config, target, Arc::new(witness))
+                Supervised::new(&config, target, Arc::new(witness), places)
             });
             let manifest = shared.state.as_ref();
             let manifest =
@@ -286,13 +296,30 @@ impl Station {
         self: &Arc<Self>,
         patience: Patience,
     ) -> Result<(Arc<Entries<T>>, Found), Error> {
+        self.list_with::<T>(patience, Memory::Kept).await
+    }
+
+    /// The same without keeping it beyond this host: for a name that may not be given to the server
+    /// in the end.
+    pub(crate) async fn list_unremembered<T: Listable>(
+        self: &Arc<Self>,
+    ) -> Result<Arc<Entries<T>>, Error> {
+        let listed = self.list_with::<T>(Patience::FirstFailure, Memory::Untouched);
+        Ok(listed.await?.0)
+    }
+
+    async fn list_with<T: Listable>(
+        self: &Arc<Self>,
+        patience: Patience,
+        memory: Memory,
+    ) -> Result<(Arc<Entries<T>>, Found), Error> {
         let config = self.config();
         let key = self.key(What::List(T::KIND));
         let found = self
             .shared
             .cache
             .get(key, &config.cache, &self.epochs, || {
-                self.fetch_list::<T>(patience)
+                self.fetch_list::<T>(patience, memory)
             })
             .await?;
         match T::of(&found.value) {
@@ -305,6 +332,7 @@ impl Station {
     async fn fetch_list<T: Listable>(
         self: &Arc<Self>,
         patience: Patience,
+        memory: Memory,
     ) -> Result<Fetched, Error> {
         self.refreshes()[T::KIND as usize].begins(Instant::now().into_std());
         let about = About {
@@ -328,8 +356,10 @@ impl Station {
         let fetched = self
             .request(about, Repeatable::Harmless, patience, fetch)
             .await?;
-        if let Some(manifest) = &self.manifest {
-            manifest.remember::<T>(fetched.value());
+        if memory == Memory::Kept
+            && let Some(entries) = T::of(fetched.value())
+        {
+            self.remember(entries);
         }
         if self.shared.lifetime == Lifetime::Kept {
             self.subscribe_to_lists();
@@ -353,6 +383,32 @@ impl Station {
     /// The list as it was when it was last fetched, perhaps by an earlier host.
     pub(crate) fn remembered<T: Listable>(&self) -> Option<Remembered<T>> {
         self.manifest.as_ref()?.list()
+    }
+
+    /// How long the remembered lists are.
+    pub(crate) fn remembered_offers(&self) -> Offers {
+        Offers {
+            tools: self.remembered_length::<Tool>(),
+            resources: self.remembered_length::<Resource>(),
+            templates: self.remembered_length::<ResourceTemplate>(),
+            prompts: self.remembered_length::<Prompt>(),
+        }
+    }
+
+    fn remembered_length<T: Listable>(&self) -> Option<usize> {
+        Some(self.remembered::<T>()?.entries.len())
+    }
+
+    /// Keeps a list for later hosts.
+    pub(crate) fn remember<T: Listable>(&self, entries: &Entries<T>) {
+        if let Some(manifest) = &self.manifest {
+            manifest.remember(entries);
+        }
+    }
+
+    /// Forgets a list within this host, so that it is as unknown as before it was fetched.
+    pub(crate) fn forget<T: Listable>(&self) {
+        self.shared.cache.forget(&self.key(What::List(T::KIND)));
     }
 
     /// The contents of a resource.

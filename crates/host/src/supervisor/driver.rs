@@ -4,14 +4,15 @@
 //! is how logs, events and caches learn of it without being known here.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use attache_client::{Client, CloseReason};
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{OwnedSemaphorePermit, mpsc, watch};
 use tokio::time::Instant;
 
 use super::connecting::{Target, last_words, remedy, without_secrets};
 use super::machine::{Deed, Happening, Machine, Phase, Remedy};
-use super::{Order, Status};
+use super::{Order, StartPlaces, Status};
 use crate::config::{ServerConfig, Start};
 use crate::error::{Cause, Failure};
 use crate::events::now_ms;
@@ -20,6 +21,9 @@ use crate::snapshot::ServerState;
 
 /// How many last lines of stderr a failure keeps.
 const LAST_LINES: usize = 20;
+/// How long a start keeps its place. A server that needs longer waits rather than computes, or
+/// hangs, and must not hold up the others (P5); its start goes on without a place.
+const PLACE_KEPT: Duration = Duration::from_secs(5);
 
 /// Who is told what happens to a server. Nothing here may wait: the driver's time is the server's.
 pub(crate) trait Witness: Send + Sync + 'static {
@@ -43,6 +47,9 @@ struct Driver {
     orders: mpsc::Receiver<Order>,
     status: watch::Sender<Status>,
     client: Option<Client>,
+    places: Option<StartPlaces>,
+    /// Whether a request waits for this very server.
+    needed: bool,
 }
 
 /// Starts the task and gives what it publishes.
@@ -51,6 +58,7 @@ pub(super) fn start(
     target: Target,
     witness: Arc<dyn Witness>,
     orders: mpsc::Receiver<Order>,
+    places: Option<StartPlaces>,
 ) -> watch::Receiver<Status> {
     let (status, published) = watch::channel(Status {
         state: ServerState::Configured,
@@ -60,6 +68,7 @@ pub(super) fn start(
         failures: 0,
         last_failure: None,
         again_at: None,
+        queued: false,
     });
     let driver = Driver {
         machine: Machine::new(config.restart.clone(), Random::fresh()),
@@ -68,6 +77,8 @@ pub(super) fn start(
         orders,
         status,
         client: None,
+        places,
+        needed: false,
     };
     tokio::spawn(driver.run(config.start));
     published
@@ -114,8 +125,9 @@ impl Driver {
 
     /// What an order asks for. When nobody can give orders any more, nobody needs the server.
     fn heed(&mut self, order: Option<Order>) -> Deed {
+        self.needed |= matches!(order, Some(Order::Needed | Order::Restart));
         self.happened(match order {
-            Some(Order::Wanted) => Happening::Wanted,
+            Some(Order::Wanted | Order::Needed) => Happening::Wanted,
             Some(Order::Restart) => Happening::RestartAsked,
             Some(Order::Stop) | None => Happening::StopAsked,
         })
@@ -124,6 +136,11 @@ impl Driver {
     /// One start. An order to stop ends it at once: dropping the attempt takes down whatever it
     /// had started (fault 7).
     async fn attempt(&mut self) -> Deed {
+        let mut place = match self.place().await {
+            Ok(place) => place,
+            Err(deed) => return deed,
+        };
+        let mut place_kept = std::pin::pin!(tokio::time::sleep(PLACE_KEPT));
         let (processes_before, _) = self.target.processes();
         let server = self.target.server();
         let connect = async move { server?.connect().await };
@@ -136,8 +153,10 @@ impl Driver {
                     deed => return deed,
                 },
                 connected = &mut connect => break connected,
+                () = &mut place_kept, if place.is_some() => place = None,
             }
         };
+        drop(place);
         let (processes, _) = self.target.processes();
         for _ in processes_before + 1..processes {
             self.happened(Happening::StartedAgain);
@@ -146,6 +165,7 @@ impl Driver {
             Ok(client) => {
                 self.witness.connected(&client);
                 self.client = Some(client);
+                self.needed = false;
                 self.happened(Happening::Started)
             }
             Err(error) => {
@@ -153,6 +173,30 @@ impl Driver {
                 self.failed(Cause::Start(error), stderr).await
             }
         }
+    }
+
+    /// Waits for a place to start in, for as long as no request needs this very server. An order
+    /// that makes the start pointless is given back.
+    async fn place(&mut self) -> Result<Option<OwnedSemaphorePermit>, Deed> {
+        let Some(places) = self.places.clone() else {
+            return Ok(None);
+        };
+        let mut free = std::pin::pin!(places.acquire_owned());
+        let place = loop {
+            if self.needed {
+                break None;
+            }
+            tokio::select! {
+                biased;
+                order = self.orders.recv() => match self.heed(order) {
+                    Deed::Rest => {}
+                    deed => return Err(deed),
+                },
+                place = &mut free => break place.ok(),
+            }
+        };
+        self.status.send_modify(|status| status.queued = false);
+        Ok(place)
     }
 
     /// The connection ended by itself.
@@ -225,6 +269,10 @@ impl Driver {
                 status.since_ms = now_ms();
             }
             status.starts = self.machine.starts();
+            status.queued = match deed {
+                Deed::Start => self.places.is_some(),
+                _ => status.queued && state == ServerState::Starting,
+            };
             status.again_at = match self.machine.phase() {
                 Phase::BackingOff { until } => Some(until.into()),
                 _ => None,

@@ -1,7 +1,8 @@
 //! One server kept alive: started on first use, restarted after a crash, parked when hopeless.
 //!
 //! [`machine`] decides, `driver` does, and a `Supervised` is the handle that everybody else has.
-//! Nothing here knows of other servers, so nothing of one server can wait for another (P5).
+//! Nothing here knows of other servers, so nothing of one server can wait for another (P5). Only
+//! the places are shared in which programs start, and a start that a request waits for needs none.
 
 mod connecting;
 mod container;
@@ -12,7 +13,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use attache_client::{Client, ConnectError, Error as ClientError};
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{Semaphore, mpsc, watch};
 use tokio::time::Instant;
 
 pub use connecting::ProcessEnvironment;
@@ -32,7 +33,10 @@ const SHORT_PAUSE: Duration = Duration::from_millis(500);
 /// What a driver is told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Order {
+    /// It is wanted among others, and starts when there is a place.
     Wanted,
+    /// A request waits for this very server: it starts now.
+    Needed,
     Restart,
     Stop,
 }
@@ -49,6 +53,8 @@ pub(crate) struct Status {
     pub(crate) last_failure: Option<Arc<Failure>>,
     /// When it is started again, while it is backing off.
     pub(crate) again_at: Option<Instant>,
+    /// Whether its start waits for a place.
+    pub(crate) queued: bool,
 }
 
 /// How long somebody is willing to wait for a server.
@@ -57,9 +63,13 @@ pub(crate) enum Patience {
     /// Through failures and pauses, until it is ready, parked, or the time of one start is over.
     Persistent,
     /// Until the first failure; its restart goes on without the one who asked. Nor is a long pause
-    /// waited for.
+    /// waited for. The server is one of many, so its start may have to wait for a place.
     FirstFailure,
 }
+
+/// The places in which programs start when many are wanted, shared by all servers of a host, so
+/// that slow starters do not take the processor from each other.
+pub(crate) type StartPlaces = Arc<Semaphore>;
 
 /// A connection and its number: how many starts there had been when it began.
 #[derive(Clone)]
@@ -87,9 +97,15 @@ pub(crate) struct Supervised {
 
 impl Supervised {
     /// Puts a server under supervision in a task of its own. Dropping the handle stops the server.
-    pub(crate) fn new(config: &ServerConfig, target: Target, witness: Arc<dyn Witness>) -> Self {
+    /// One that is no program needs no places.
+    pub(crate) fn new(
+        config: &ServerConfig,
+        target: Target,
+        witness: Arc<dyn Witness>,
+        places: Option<StartPlaces>,
+    ) -> Self {
         let (orders, inbox) = mpsc::channel(ORDER_CAPACITY);
-        let status = driver::start(config, target, witness, inbox);
+        let status = driver::start(config, target, witness, inbox, places);
         Self {
             name: config.name.clone(),
             start_timeout: config.timeouts.start,
@@ -109,9 +125,17 @@ impl Supervised {
     }
 
     /// Asks for the server without waiting for it.
-    pub(crate) fn want(&self) {
-        // A full queue holds such a wish already; a closed one belongs to a stopped server.
-        let _ = self.orders.try_send(Order::Wanted);
+    async fn want(&self, patience: Patience) {
+        // A closed queue belongs to a stopped server.
+        match patience {
+            Patience::Persistent => {
+                let _ = self.orders.send(Order::Needed).await;
+            }
+            // A full queue holds such a wish already.
+            Patience::FirstFailure => {
+                let _ = self.orders.try_send(Order::Wanted);
+            }
+        }
     }
 
     /// Waits for a connection later than `former`, which is known to be dead, though perhaps not
@@ -140,9 +164,8 @@ impl Supervised {
                 _ => now.failures,
             }
         };
-        self.want();
-        let deadline = Instant::now() + self.start_timeout;
-        let settled = status.wait_for(|now| {
+        self.want(patience).await;
+        let is_settled = |now: &Status| {
             let failed = now.failures > failures_before;
             match now.state {
                 ServerState::Ready => now.starts > former,
@@ -154,7 +177,15 @@ impl Supervised {
                     timed_out || patience == Patience::FirstFailure
                 }
             }
-        });
+        };
+        // The time of a start begins with it, not with the wait for a place.
+        let has_begun = |now: &Status| now.state != ServerState::Configured && !now.queued;
+        let begun = status.wait_for(|now| is_settled(now) || has_begun(now));
+        if begun.await.is_err() {
+            return Err(self.stopped());
+        }
+        let deadline = Instant::now() + self.start_timeout;
+        let settled = status.wait_for(is_settled);
         let status = match tokio::time::timeout_at(deadline, settled).await {
             Ok(Ok(status)) => status.clone(),
             Ok(Err(_)) => return Err(self.stopped()),

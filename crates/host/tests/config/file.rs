@@ -284,6 +284,15 @@ fn rules_for_all_servers() {
 }
 
 #[test]
+fn how_many_programs_start_at_a_time() {
+    let config = read("[startup]\nconcurrent = 3\n");
+    assert_eq!(config.problems, []);
+    assert_eq!(config.concurrent_starts, 3);
+    assert!(read("").concurrent_starts >= 4);
+    assert!(read("[startup]\nconcurrent = 0\n").has_errors());
+}
+
+#[test]
 fn a_missing_file_says_so() {
     let found = attache_host::config::Found {
         file: "/nowhere/attache.toml".into(),

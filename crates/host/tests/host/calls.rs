@@ -2,13 +2,15 @@
 
 use std::sync::{Arc, Mutex};
 
+use attache_host::client::protocol::Tool;
 use attache_host::config::{PolicyRules, ReadOnlyHint, ServerConfig};
 use attache_host::policy::{Answer, Asker, Asking, Consent, Pins, Question, Remember};
-use attache_host::{Error, Lifetime, Refuser};
-use attache_testkit::chaos::{Action, When};
+use attache_host::{Error, Host, Lifetime, Refuser};
+use attache_testkit::chaos::{Action, Launch, When};
+use attache_testkit::scratch::Scratch;
 use serde_json::json;
 
-use crate::support::{Fleet, asked, guarded, script, within};
+use crate::support::{Fleet, asked, config_of, guarded, script, within};
 
 #[test]
 fn tools_are_called_by_qualified_plain_and_provider_name() {
@@ -41,6 +43,84 @@ fn tools_are_called_by_qualified_plain_and_provider_name() {
         assert!(text.contains("did you mean"), "{text}");
         assert!(fleet.call("c/echo", json!({})).await.is_err());
         fleet.finish().await;
+    });
+}
+
+#[test]
+fn fault_74_a_plain_name_is_not_given_to_the_quicker_of_two_servers() {
+    guarded(async || {
+        let broken = script().on(When::start(), [Action::exit(1)]);
+        let fleet = Fleet::new([("broken", broken), ("good", script())]);
+        // Having asked does not make it decided the next time.
+        for _ in 0..2 {
+            let refused = fleet.call("echo", json!({"message": "hi"})).await;
+            let Err(Error::OwnerUnknown {
+                candidates,
+                unasked,
+                ..
+            }) = refused
+            else {
+                panic!("expected an unknown owner, got {refused:?}");
+            };
+            assert_eq!(candidates, ["good/echo", "broken/echo"]);
+            assert_eq!(unasked, [crate::support::name("broken")]);
+        }
+        assert_eq!(asked(&fleet.launches[1], "tools/call"), 0);
+        // A name that says its server is nobody else's.
+        fleet.echoes("good").await;
+        let said = fleet.call("good__echo", json!({"message": "hi"})).await;
+        assert_eq!(said.unwrap(), "hi");
+        // A slip is told from what is known, and who could not be asked beside it.
+        let unknown = fleet.call("ecoh", json!({})).await;
+        let Err(Error::NotOffered {
+            nearest, unasked, ..
+        }) = unknown
+        else {
+            panic!("expected nobody to offer it, got {unknown:?}");
+        };
+        assert_eq!(nearest.as_deref(), Some("echo"));
+        assert_eq!(unasked, [crate::support::name("broken")]);
+        fleet.finish().await;
+    });
+}
+
+#[test]
+fn fault_74_the_remembered_owner_is_started_alone() {
+    guarded(async || {
+        let state = Scratch::new("owner").unwrap();
+        let launches = ["a", "b", "new"].map(|name| {
+            let own = script().on(When::tool(format!("only_{name}")), [Action::text(name)]);
+            (name, own.launch().unwrap())
+        });
+        let host = |launches: &[(&str, Launch)]| {
+            let servers = launches
+                .iter()
+                .map(|(name, launch)| config_of(name, launch));
+            Host::builder(crate::support::config(servers))
+                .state_folder(state.path())
+                .lifetime(Lifetime::OneShot)
+                .start()
+        };
+        let first = host(&launches[..2]);
+        let listed = within("list", first.list_tools()).await.unwrap();
+        assert!(listed.is_complete());
+        within("close", first.close()).await;
+
+        let second = host(&launches);
+        let call = second.call("only_a", json!({})).origin(Asker::Person);
+        assert_eq!(within("call", call).await.unwrap().text(), "a");
+        assert!(second.running("a").is_some());
+        for other in ["b", "new"] {
+            assert!(second.running(other).is_none(), "{other}");
+        }
+        // A server that there is not is told without starting any.
+        let Err(Error::UnknownServer { name, nearest }) = second.resolve::<Tool>("nwe/x").await
+        else {
+            panic!("expected an unknown server");
+        };
+        assert_eq!((name.as_str(), nearest.as_deref()), ("nwe", Some("new")));
+        assert_eq!(asked(&launches[2].1, "initialize"), 0);
+        within("close", second.close()).await;
     });
 }
 

@@ -1,5 +1,6 @@
 //! Lists of many servers: outcomes, memory, refreshes.
 
+use std::future::IntoFuture as _;
 use std::time::Duration;
 
 use attache_host::Lifetime;
@@ -8,6 +9,7 @@ use attache_host::client::protocol::Tool;
 use attache_host::config::ServerConfig;
 use attache_host::events::EventKind;
 use attache_host::manifest;
+use attache_host::snapshot::ServerState;
 use attache_testkit::chaos::{Action, Script, When};
 use attache_testkit::scratch::Scratch;
 use serde_json::{Value, json};
@@ -91,6 +93,14 @@ fn fault_36_a_slow_server_keeps_nobody_waiting_once_it_is_remembered() {
         assert_eq!(tools.entries.len(), 9);
         let outcome = &tools.servers[0].outcome;
         assert!(matches!(outcome, Outcome::Remembered { .. }), "{outcome:?}");
+        // Who wants the answer itself has it, however long it takes.
+        let list = second.list_tools().for_all();
+        let patient = tokio::spawn(list.into_future());
+        let quick = second.list_tools().remembered_after(Duration::ZERO);
+        assert!(!within("list", quick).await.unwrap().is_complete());
+        launch.open_gate("never").unwrap();
+        let tools = within("list", patient).await.unwrap().unwrap();
+        assert!(tools.is_complete(), "{:?}", tools.servers);
         within("close", second.close()).await;
         launch
             .tag()
@@ -117,13 +127,45 @@ fn fault_36_the_healthy_are_usable_while_one_never_gets_ready() {
         fleet.echoes("good").await;
         let tools = within("list", fleet.host.list_tools().server("good")).await;
         assert!(tools.unwrap().is_complete());
-        // Also by a plain name that only the healthy one is known to have.
+        // Also by a URI that only the healthy one is known to have.
         let read = within("read", fleet.host.read("chaos://text"))
             .await
             .unwrap();
         assert_eq!(read.server.as_str(), "good");
         waiting.abort();
         fleet.finish().await;
+    });
+}
+
+#[test]
+fn programs_that_are_wanted_together_start_one_after_another_and_all_answer() {
+    guarded(async || {
+        let names = ["a", "b", "c", "d", "e"];
+        let launches = names.map(|name| (name, script().launch().unwrap()));
+        let servers = launches
+            .iter()
+            .map(|(name, launch)| config_of(name, launch));
+        let mut config = crate::support::config(servers);
+        config.concurrent_starts = 1;
+        let host = attache_host::Host::builder(config).start();
+        let mut events = host.events();
+        let tools = within("list", host.list_tools()).await.unwrap();
+        assert!(tools.is_complete(), "{:?}", tools.servers);
+        assert_eq!(tools.servers.len(), names.len());
+        // One that a request needs is not held up, whatever the others do.
+        within("ready", host.ready("a")).await.unwrap();
+        let mut ready = 0;
+        while ready < names.len() {
+            let event = within("event", events.next()).await.unwrap();
+            ready += usize::from(matches!(
+                event.kind,
+                EventKind::State {
+                    state: ServerState::Ready,
+                    ..
+                }
+            ));
+        }
+        within("close", host.close()).await;
     });
 }
 

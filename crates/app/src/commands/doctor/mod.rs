@@ -164,10 +164,10 @@ impl Examination {
             Ok(config) => config,
             Err(error) => return finding(name, Verdict::Unreachable, error.to_string(), ""),
         };
-        let mut ready = host.ready(name.as_str()).await;
+        let mut ready = host.ready_in_turn(name.as_str()).await;
         if matches!(ready, Err(Error::StillStarting { .. })) {
             // Its time is up as well; when it has been stopped, it is known what it said.
-            ready = host.ready(name.as_str()).await;
+            ready = host.ready_in_turn(name.as_str()).await;
         }
         if let Err(mut error) = ready {
             if config.era != EraChoice::Auto || config.protocol.is_some() {
