@@ -152,6 +152,8 @@ pub struct AuthConfig {
     /// A ready bearer token; then no grant is used.
     pub token: Option<Secret>,
 }
+    /// Whether credentials may travel over plain http to another machine.
+    pub allow_plain_http: bool,
 
 /// Kinds of OAuth grants.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use attache_client::protocol::Revision;
+use attache_client::authorization::Reach;
 use attache_client::protocol::frame::EmptyParams;
 use attache_client::{
     CancelForm, EraChoice, ErrorAlias, InitializedNotice, MissingInputSchema, Quirks, ShutdownForm,
@@ -10,6 +11,8 @@ use attache_client::{
 };
 
 use super::profile::Profile;
+use url::Url;
+
 use super::section::{Complaint, Section, WordOrSection};
 use super::{
     AuthConfig, CacheRules, CacheUse, CallRetry, Decision, Dialect, Grant, HttpFlavor, PolicyRules,
@@ -123,7 +126,7 @@ enum Kind {
 /// Keys that go with a command.
 const COMMAND_KEYS: &[&str] = &["args", "env", "cwd"];
 /// Keys that go with a URL.
-const URL_KEYS: &[&str] = &["headers", "ca_file", "auth"];
+const URL_KEYS: &[&str] = &["headers", "ca_file", "auth", "allow_plain_http"];
 
 fn read_transport(section: &Section<'_>, form: Form) -> Option<Transport> {
     // All of them count as known, also where one is out of place.
@@ -235,11 +238,11 @@ fn read_http(
         read
     });
     Some(Transport::Http {
-        url: url?,
+        url,
         flavor,
         headers,
         ca_file,
-        auth: auth.unwrap_or_default(),
+        auth,
     })
 }
 
@@ -267,6 +270,16 @@ fn check_url(section: &Section<'_>, key: &str, url: &str) {
         );
     }
     if authority.contains('@') {
+    let mut auth = auth.unwrap_or_default();
+    auth.allow_plain_http = section.truth("allow_plain_http").unwrap_or(false);
+    let url = url?;
+    let is_authorization = |name: &String| name.eq_ignore_ascii_case("authorization");
+    let has_credentials = auth.token.is_some() || headers.keys().any(is_authorization);
+    if has_credentials && !auth.allow_plain_http && crosses_the_network_in_plain(&url) {
+        let message = "plain http would show its token to everybody on the way";
+        let hint = "use https, or say \"allow_plain_http = true\"";
+        section.complain(url_key, Complaint::new(message).hint(hint));
+    }
         let complaint = Complaint::new("a URL with a password in it is easily shown to others");
         section.warn(
             key,
@@ -276,6 +289,12 @@ fn check_url(section: &Section<'_>, key: &str, url: &str) {
 }
 
 fn is_header_byte(byte: u8) -> bool {
+/// The client refuses such requests too; here it is told at the line that can be mended.
+fn crosses_the_network_in_plain(url: &str) -> bool {
+    Url::parse(url)
+        .is_ok_and(|url| url.scheme() == "http" && Reach::of_server(&url) != Reach::Loopback)
+}
+
     byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
 }
 
@@ -330,6 +349,8 @@ fn read_version(section: &Section<'_>, profile: Profile) -> (EraChoice, Option<R
                 }
                 Some(revision)
             }
+        // It is a key of the server, which has headers that need it too.
+        allow_plain_http: false,
             Err(error) => {
                 let complaint = Complaint::new(error.to_string());
                 section.complain("protocol", complaint.hint("\"newest\" is always right"));
