@@ -42,11 +42,27 @@ pub(crate) fn read(path: &Path) -> io::Result<Option<String>> {
 pub(crate) fn replace(path: &Path, text: &str) -> io::Result<()> {
     // A file that is a link to another place, as in a folder of dotfiles, stays one.
     let path = &fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+    let rights = fs::metadata(path).ok().map(|former| former.permissions());
+    put(path, text, rights)
+}
+
+/// The same for a text with secrets: for the user alone whatever the former file was, and never at
+/// the other end of a link, which another may have put there.
+pub(crate) fn replace_privately(path: &Path, text: &str) -> io::Result<()> {
+    if fs::symlink_metadata(path).is_ok_and(|found| found.is_symlink()) {
+        return Err(io::Error::other(
+            "it is a link; name the file it leads to with --config",
+        ));
+    }
+    put(path, text, None)
+}
+
+fn put(path: &Path, text: &str, rights: Option<fs::Permissions>) -> io::Result<()> {
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder)?;
     }
     let draft = draft_beside(path);
-    let written = write_draft(&draft, path, text).and_then(|()| fs::rename(&draft, path));
+    let written = write_draft(&draft, rights, text).and_then(|()| fs::rename(&draft, path));
     if written.is_err() {
         // The draft is of no use to anybody.
         let _ = fs::remove_file(&draft);
@@ -70,13 +86,22 @@ pub(crate) fn update<E: From<io::Error>>(
     }
 }
 
-fn write_draft(draft: &Path, replaced: &Path, text: &str) -> io::Result<()> {
+/// Makes a folder for the user alone, if it is not there.
+pub(crate) fn private_folder(path: &Path) -> io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(path)
+}
+
+fn write_draft(draft: &Path, rights: Option<fs::Permissions>, text: &str) -> io::Result<()> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
     private(&mut options);
     let mut file = options.open(draft)?;
-    if let Ok(former) = fs::metadata(replaced) {
-        file.set_permissions(former.permissions())?;
+    if let Some(rights) = rights {
+        file.set_permissions(rights)?;
     }
     file.write_all(text.as_bytes())?;
     file.sync_all()

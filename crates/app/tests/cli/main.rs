@@ -11,6 +11,8 @@ mod failures;
 mod harness;
 mod help;
 mod hostile;
+#[cfg(unix)]
+mod project_files;
 mod real_servers;
 mod remote;
 mod serve_lisp;

@@ -266,8 +266,8 @@ fn a_project_is_trusted_on_the_terminal() {
         ("y\n", 0, "is approved"),
     ] {
         let mut terminal = Terminal::start_in(project.path(), &["trust"], &[]);
-        terminal.see("would run:");
-        terminal.see("serve demo");
+        terminal.see("It says:");
+        terminal.see("\"serve\" \"demo\"");
         terminal.see("approve this file?");
         terminal.type_in(key);
         terminal.see(said);
