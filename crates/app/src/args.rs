@@ -332,7 +332,7 @@ pub(crate) enum RawConfig {
 
 #[derive(Debug, Args)]
 pub(crate) struct RawImport {
-    /// The servers to import; all that were found if there are none
+    /// The servers to import; all of your own files if there are none
     #[arg(value_name = "NAME")]
     pub(crate) names: Vec<String>,
     /// Only what this tool knows, like cursor
@@ -347,6 +347,9 @@ pub(crate) struct RawImport {
     /// Print the new file instead of writing it
     #[arg(long)]
     pub(crate) dry_run: bool,
+    /// Import without asking, for scripts
+    #[arg(short, long)]
+    pub(crate) yes: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

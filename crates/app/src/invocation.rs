@@ -118,12 +118,22 @@ pub(crate) struct Import {
 /// Whether a file is changed or only shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Writing {
+impl Approval {
+    fn by_option(yes: bool) -> Self {
+        match yes {
+            true => Self::Given,
+            false => Self::Asked,
+        }
+    }
+}
+
     File,
     DryRun,
 }
 
 /// A tool call as it was asked for.
 #[derive(Debug)]
+    pub(crate) approval: Approval,
 pub(crate) struct Call {
     pub(crate) tool: String,
     pub(crate) arguments: Vec<Given>,
@@ -268,13 +278,7 @@ fn understand_command(
             (Action::Logs { follow, lines }, args.name)
         }
         RawCommand::Doctor(args) => named(Action::Doctor, args, target),
-        RawCommand::Trust(args) => {
-            let approval = match args.yes {
-                true => Approval::Given,
-                false => Approval::Asked,
-            };
-            (Action::Trust(approval), args.name)
-        }
+        RawCommand::Trust(args) => (Action::Trust(Approval::by_option(args.yes)), args.name),
         RawCommand::Auth(RawAuth::Status { name }) => (Action::AuthStatus, name),
         RawCommand::Auth(RawAuth::Login { name }) => (Action::AuthLogin, Some(name)),
         RawCommand::Auth(RawAuth::Logout { name }) => (Action::AuthLogout, Some(name)),
@@ -325,6 +329,7 @@ fn understand_call(raw: RawCall) -> Result<Call, Failure> {
         listing: match raw.no_list {
             true => Listing::Skip,
             false => Listing::First,
+        approval: Approval::by_option(raw.yes),
         },
         progress: understand_progress(&raw.progress),
         out: raw.out,
