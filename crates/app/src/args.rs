@@ -231,6 +231,9 @@ Example:
     /// What the shell scripts ask: the words typed so far, the last one unfinished.
     #[command(name = COMPLETE, hide = true)]
     Complete {
+        /// For a shell that quotes what it inserts
+        #[arg(long)]
+        plain: bool,
         #[arg(last = true)]
         words: Vec<String>,
     },
@@ -344,12 +347,12 @@ pub(crate) struct RawImport {
     /// Give servers whose name is taken another one
     #[arg(long)]
     pub(crate) rename: bool,
-    /// Print the new file instead of writing it
-    #[arg(long)]
-    pub(crate) dry_run: bool,
     /// Import without asking, for scripts
     #[arg(short, long)]
     pub(crate) yes: bool,
+    /// Print the new file instead of writing it
+    #[arg(long)]
+    pub(crate) dry_run: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

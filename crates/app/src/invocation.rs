@@ -86,8 +86,20 @@ pub(crate) enum Action {
     ConfigExport(ExportForm),
     Completions(Shell),
     /// Complete the last of these words, for a shell.
-    Complete(Vec<String>),
+    Complete {
+        words: Vec<String>,
+        quoting: Quoting,
+    },
     Man,
+}
+
+/// Who quotes what is completed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Quoting {
+    /// We do: the shell inserts it as it is.
+    Ours,
+    /// The shell does, as it inserts it.
+    OfTheShell,
 }
 
 /// Whether a log is read on as it grows.
@@ -106,18 +118,6 @@ pub(crate) enum Approval {
     Given,
 }
 
-/// Servers to take over from other tools.
-#[derive(Debug)]
-pub(crate) struct Import {
-    pub(crate) names: Vec<String>,
-    pub(crate) from: Option<String>,
-    pub(crate) on_clash: OnClash,
-    pub(crate) writing: Writing,
-}
-
-/// Whether a file is changed or only shown.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Writing {
 impl Approval {
     fn by_option(yes: bool) -> Self {
         match yes {
@@ -127,13 +127,25 @@ impl Approval {
     }
 }
 
+/// Servers to take over from other tools.
+#[derive(Debug)]
+pub(crate) struct Import {
+    pub(crate) names: Vec<String>,
+    pub(crate) from: Option<String>,
+    pub(crate) on_clash: OnClash,
+    pub(crate) approval: Approval,
+    pub(crate) writing: Writing,
+}
+
+/// Whether a file is changed or only shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Writing {
     File,
     DryRun,
 }
 
 /// A tool call as it was asked for.
 #[derive(Debug)]
-    pub(crate) approval: Approval,
 pub(crate) struct Call {
     pub(crate) tool: String,
     pub(crate) arguments: Vec<Given>,
@@ -284,7 +296,13 @@ fn understand_command(
         RawCommand::Auth(RawAuth::Logout { name }) => (Action::AuthLogout, Some(name)),
         RawCommand::Config(command) => (understand_config(command), None),
         RawCommand::Completions { shell } => (Action::Completions(shell), None),
-        RawCommand::Complete { words } => (Action::Complete(words), None),
+        RawCommand::Complete { plain, words } => {
+            let quoting = match plain {
+                true => Quoting::OfTheShell,
+                false => Quoting::Ours,
+            };
+            (Action::Complete { words, quoting }, None)
+        }
         RawCommand::Man => (Action::Man, None),
     })
 }
@@ -311,6 +329,7 @@ fn understand_import(raw: RawImport) -> Import {
             (false, true) => OnClash::Rename,
             (false, false) => OnClash::LeaveOut,
         },
+        approval: Approval::by_option(raw.yes),
         writing: match raw.dry_run {
             true => Writing::DryRun,
             false => Writing::File,
@@ -329,7 +348,6 @@ fn understand_call(raw: RawCall) -> Result<Call, Failure> {
         listing: match raw.no_list {
             true => Listing::Skip,
             false => Listing::First,
-        approval: Approval::by_option(raw.yes),
         },
         progress: understand_progress(&raw.progress),
         out: raw.out,

@@ -100,7 +100,9 @@ async fn without_servers(
         Action::ConfigImport(import) => config_import::run(&import, configuration, output).await,
         Action::ConfigExport(form) => config_exchange::export(form, configuration, output),
         Action::Completions(shell) => completions::run(shell, output),
-        Action::Complete(words) => complete::run(&words, configuration, output),
+        Action::Complete { words, quoting } => {
+            complete::run(&words, quoting, configuration, output)
+        }
         Action::Man => man::run(output),
         action => return Ok(Remaining::ForServers(action)),
     }
