@@ -5,7 +5,7 @@
 use std::path::Path;
 
 use attache::host::config::discover::{Discovered, Discovery, discover as look};
-use attache::host::config::{DraftTransport, ExportForm, export as write_out};
+use attache::host::config::{DraftTransport, ExportForm, Origin, export as write_out};
 use attache::host::redact::Redactor;
 use serde::Serialize;
 
@@ -99,16 +99,17 @@ fn server_document(server: &Discovered) -> ServerDocument<'_> {
         origin: origin(server.origin),
         project: server.project.as_ref().map(|it| it.display().to_string()),
         transport: server.draft.transport.kind(),
-        target: target(&server.draft.transport),
+        target: target(server),
         enabled: server.draft.enabled,
         notes: &server.notes,
     }
 }
 
-/// How a server is reached, with what looks like a secret hidden.
-fn target(transport: &DraftTransport) -> String {
+/// How a server is reached, with the user's own secrets hidden. A project's file does not choose
+/// what is hidden of it (S20).
+fn target(server: &Discovered) -> String {
     let mut redactor = Redactor::new();
-    let (words, secrets) = match transport {
+    let (words, secrets) = match &server.draft.transport {
         DraftTransport::Stdio {
             command, args, env, ..
         } => {
@@ -117,6 +118,9 @@ fn target(transport: &DraftTransport) -> String {
         }
         DraftTransport::Http { url, headers, .. } => (url.clone(), headers),
     };
+    if server.origin == Origin::Project {
+        return words;
+    }
     for secret in secrets.values() {
         redactor.hide(secret.expose());
     }
@@ -135,7 +139,7 @@ fn show(discovery: &Discovery) -> Text {
                 .faint(&format!("  {}", server.file.display()))
                 .end_line();
         }
-        let mut what = target(&server.draft.transport);
+        let mut what = target(server);
         if !server.draft.enabled {
             what.push_str(" (disabled)");
         }

@@ -84,7 +84,7 @@ async fn agree<'a>(
 ) -> Result<Vec<&'a Discovered>, Failure> {
     let asker = Asker::new(output.clone());
     let mut agreed = Vec::new();
-    let mut unasked = 0;
+    let (mut unasked, mut declined) = (0, 0);
     for (server, outcome) in chosen.iter().zip(&imported.outcomes) {
         let name = match outcome {
             ImportOutcome::Added(name) | ImportOutcome::Replaced(name) => name,
@@ -100,14 +100,19 @@ async fn agree<'a>(
             unasked += 1;
         } else if asker.agrees(&format!("import {name}?")).await {
             agreed.push(*server);
+        } else {
+            declined += 1;
         }
     }
-    match unasked {
-        0 => Ok(agreed),
-        _ => Err(
+    if unasked > 0 {
+        return Err(
             Failure::refused("nothing was imported: there is no terminal to ask on")
                 .hint("run it on a terminal, or import what you see above with --yes"),
-        ),
+        );
+    }
+    match agreed.is_empty() && declined > 0 {
+        true => Err(Failure::refused("nothing was imported")),
+        false => Ok(agreed),
     }
 }
 

@@ -188,11 +188,7 @@ fn difference(drift: &Drift) -> Text {
 }
 
 /// Goes on with a clear yes only.
-async fn agreed(
-    question: &str,
-    approval: Approval,
-    output: &Output,
-) -> Result<(), Failure> {
+async fn agreed(question: &str, approval: Approval, output: &Output) -> Result<(), Failure> {
     if approval == Approval::Given {
         return Ok(());
     }

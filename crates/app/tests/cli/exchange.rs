@@ -249,6 +249,9 @@ fn s22_a_folders_servers_are_imported_only_by_name() {
         command.current_dir(home.path().join("work"));
         crate::harness::finish(command.args(words))
     };
+    // S20: nor does a file hide its command behind a secret of its own.
+    let shown = run(&["config", "discover"]).expect(0).stdout;
+    assert!(shown.contains("evil.sh"), "{shown}");
     run(&["config", "import", "--yes"]).expect(0);
     let text = std::fs::read_to_string(&file).unwrap();
     assert!(text.contains("[servers.weather]"), "{text}");

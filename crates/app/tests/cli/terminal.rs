@@ -291,6 +291,34 @@ fn a_project_is_trusted_on_the_terminal() {
 }
 
 #[test]
+fn s22_each_import_is_agreed_to_on_the_terminal() {
+    let home = crate::harness::Folder::new("terminal-import");
+    home.write(
+        ".cursor/mcp.json",
+        r#"{"mcpServers":{"one":{"command":"run-one"},"two":{"command":"run-two"}}}"#,
+    );
+    for (keys, code, said) in [
+        (["n\n", "n\n"], 7, "nothing was imported"),
+        (["n\n", "y\n"], 0, "added    "),
+    ] {
+        let mut terminal = Terminal::start_in(home.path(), &["config", "import"], &[]);
+        for (key, server) in keys.iter().zip(["one", "two"]) {
+            terminal.see(&format!("\"run-{server}\""));
+            terminal.see(&format!("import {server}?"));
+            terminal.type_in(key);
+        }
+        terminal.see(said);
+        assert_eq!(terminal.exit_code(), code);
+    }
+    let file = home.path().join(".config/attache/attache.toml");
+    let text = std::fs::read_to_string(file).unwrap();
+    assert!(
+        text.contains("run-two") && !text.contains("run-one"),
+        "{text}"
+    );
+}
+
+#[test]
 fn ctrl_c_during_a_question_ends_the_command() {
     let words = ["call", "trigger-elicitation-request"];
     let mut terminal = Terminal::start(&words, &everything());
