@@ -265,6 +265,9 @@ Example:
     /// What the shell scripts ask: the words typed so far, the last one unfinished.
     #[command(name = COMPLETE, hide = true)]
     Complete {
+        /// For a shell that quotes what it inserts
+        #[arg(long)]
+        plain: bool,
         #[arg(last = true)]
         words: Vec<String>,
     },
@@ -366,7 +369,7 @@ pub(crate) enum RawConfig {
 
 #[derive(Debug, Args)]
 pub(crate) struct RawImport {
-    /// The servers to import; all that were found if there are none
+    /// The servers to import; all of your own files if there are none
     #[arg(value_name = "NAME")]
     pub(crate) names: Vec<String>,
     /// Only what this tool knows, like cursor
@@ -378,6 +381,9 @@ pub(crate) struct RawImport {
     /// Give servers whose name is taken another one
     #[arg(long)]
     pub(crate) rename: bool,
+    /// Import without asking, for scripts
+    #[arg(short, long)]
+    pub(crate) yes: bool,
     /// Print the new file instead of writing it
     #[arg(long)]
     pub(crate) dry_run: bool,

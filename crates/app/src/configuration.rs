@@ -6,7 +6,7 @@
 use std::path::PathBuf;
 
 use attache::host::config::{Config, Found, Problem, Severity, Surroundings, find};
-use attache::host::trust::{Loaded, Trust, TrustState, Untrusted, WouldRun};
+use attache::host::trust::{Loaded, Trust, TrustState, Untrusted, WrittenServer};
 
 use crate::failure::Failure;
 
@@ -102,7 +102,7 @@ impl Configuration {
 }
 
 /// An error that spoils the file as a whole.
-fn whole_file(config: &Config) -> Option<&Problem> {
+pub(crate) fn whole_file(config: &Config) -> Option<&Problem> {
     let spoils = |problem: &&Problem| {
         problem.severity == Severity::Error && problem.server.is_none() && problem.key.is_empty()
     };
@@ -132,7 +132,7 @@ fn refusal(untrusted: &Untrusted) -> Failure {
         TrustState::Changed => "has changed since you approved it",
         TrustState::New | TrustState::Trusted => "came with this folder and is not approved",
     };
-    let commands: Vec<String> = untrusted.would_run.iter().map(command_line).collect();
+    let commands: Vec<String> = untrusted.says.servers.iter().map(command_line).collect();
     let would = match commands.is_empty() {
         true => "it names no server".to_owned(),
         false => format!("it would run {}", commands.join("; ")),
@@ -141,6 +141,6 @@ fn refusal(untrusted: &Untrusted) -> Failure {
         .hint("`attache trust` shows it and approves it; --config FILE takes another one")
 }
 
-fn command_line(would_run: &WouldRun) -> String {
-    format!("{}: {}", would_run.server, would_run.what.join(" "))
+fn command_line(server: &WrittenServer) -> String {
+    format!("{}: {}", server.name, server.target.join(" "))
 }

@@ -88,7 +88,10 @@ pub(crate) enum Action {
     ConfigExport(ExportForm),
     Completions(Shell),
     /// Complete the last of these words, for a shell.
-    Complete(Vec<String>),
+    Complete {
+        words: Vec<String>,
+        quoting: Quoting,
+    },
     Man,
 }
 
@@ -102,6 +105,15 @@ pub(crate) struct Serve {
     pub(crate) token_env: Vec<String>,
     pub(crate) revisions: Vec<Revision>,
     pub(crate) before_initialized: BeforeInitialized,
+}
+
+/// Who quotes what is completed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Quoting {
+    /// We do: the shell inserts it as it is.
+    Ours,
+    /// The shell does, as it inserts it.
+    OfTheShell,
 }
 
 /// Whether a log is read on as it grows.
@@ -120,12 +132,22 @@ pub(crate) enum Approval {
     Given,
 }
 
+impl Approval {
+    fn by_option(yes: bool) -> Self {
+        match yes {
+            true => Self::Given,
+            false => Self::Asked,
+        }
+    }
+}
+
 /// Servers to take over from other tools.
 #[derive(Debug)]
 pub(crate) struct Import {
     pub(crate) names: Vec<String>,
     pub(crate) from: Option<String>,
     pub(crate) on_clash: OnClash,
+    pub(crate) approval: Approval,
     pub(crate) writing: Writing,
 }
 
@@ -289,19 +311,19 @@ fn understand_command(
             (Action::Logs { follow, lines }, args.name)
         }
         RawCommand::Doctor(args) => named(Action::Doctor, args, target),
-        RawCommand::Trust(args) => {
-            let approval = match args.yes {
-                true => Approval::Given,
-                false => Approval::Asked,
-            };
-            (Action::Trust(approval), args.name)
-        }
+        RawCommand::Trust(args) => (Action::Trust(Approval::by_option(args.yes)), args.name),
         RawCommand::Auth(RawAuth::Status { name }) => (Action::AuthStatus, name),
         RawCommand::Auth(RawAuth::Login { name }) => (Action::AuthLogin, Some(name)),
         RawCommand::Auth(RawAuth::Logout { name }) => (Action::AuthLogout, Some(name)),
         RawCommand::Config(command) => (understand_config(command), None),
         RawCommand::Completions { shell } => (Action::Completions(shell), None),
-        RawCommand::Complete { words } => (Action::Complete(words), None),
+        RawCommand::Complete { plain, words } => {
+            let quoting = match plain {
+                true => Quoting::OfTheShell,
+                false => Quoting::Ours,
+            };
+            (Action::Complete { words, quoting }, None)
+        }
         RawCommand::Man => (Action::Man, None),
     })
 }
@@ -328,6 +350,7 @@ fn understand_import(raw: RawImport) -> Import {
             (false, true) => OnClash::Rename,
             (false, false) => OnClash::LeaveOut,
         },
+        approval: Approval::by_option(raw.yes),
         writing: match raw.dry_run {
             true => Writing::DryRun,
             false => Writing::File,

@@ -28,6 +28,9 @@ use crate::invocation::Invocation;
 use crate::output::Output;
 
 fn main() -> ExitCode {
+    // Servers run as the same user, and the environment holds more than each may know. Guardians
+    // come by here as well.
+    attache::process::guardian::forbid_inspection();
     // Before anything else: this process may have been started to guard a server, or to evaluate
     // for one.
     attache::process::guardian::enable();

@@ -15,7 +15,7 @@ use tokio::io::{AsyncRead, AsyncWrite, DuplexStream};
 
 use crate::authorization::Authorizer;
 use crate::handlers::{ElicitationModes, Handlers, Refusal, SamplingTools};
-use crate::http::{HttpFlavor, HttpTarget, Proxy};
+use crate::http::{HttpFlavor, HttpTarget, PlainHttp, Proxy};
 use crate::process::{Environment, Guardianship, Launch};
 use crate::settings::{EraChoice, Limits, Quirks, Settings, TasksExtension, Timeouts};
 
@@ -153,6 +153,13 @@ impl Server {
     #[must_use]
     pub fn http_flavor(self, flavor: HttpFlavor) -> Self {
         self.address(|target| target.flavor = flavor)
+    }
+
+    /// Lets credentials travel over plain http to another machine, where everybody on the way can
+    /// read them. Without it such requests are refused before they are sent.
+    #[must_use]
+    pub fn allow_plain_http(self) -> Self {
+        self.address(|target| target.plain_http = PlainHttp::Allowed)
     }
 
     /// What puts credentials on the requests to the server.

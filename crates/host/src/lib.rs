@@ -20,6 +20,7 @@ pub mod supervisor;
 pub mod trust;
 
 mod accounts;
+mod as_written;
 mod digest;
 mod disk;
 mod error;

@@ -40,22 +40,43 @@ pub(crate) fn read(path: &Path) -> io::Result<Option<String>> {
 /// The file gets the rights of the one it replaces, or is for the user alone. Its folder is made
 /// if it is not there.
 pub(crate) fn replace(path: &Path, text: &str) -> io::Result<()> {
-    put(path, text, File::sync_all)
+    replace_and(path, text, File::sync_all)
 }
 
 /// The same for what may be lost when the machine fails: nothing waits until the disk has it.
 pub(crate) fn replace_losable(path: &Path, text: &str) -> io::Result<()> {
-    put(path, text, |_| Ok(()))
+    replace_and(path, text, |_| Ok(()))
 }
 
-fn put(path: &Path, text: &str, settle: fn(&File) -> io::Result<()>) -> io::Result<()> {
+fn replace_and(path: &Path, text: &str, settle: fn(&File) -> io::Result<()>) -> io::Result<()> {
     // A file that is a link to another place, as in a folder of dotfiles, stays one.
     let path = &fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+    let rights = fs::metadata(path).ok().map(|former| former.permissions());
+    put(path, text, rights, settle)
+}
+
+/// The same for a text with secrets: for the user alone whatever the former file was, and never at
+/// the other end of a link, which another may have put there.
+pub(crate) fn replace_privately(path: &Path, text: &str) -> io::Result<()> {
+    if fs::symlink_metadata(path).is_ok_and(|found| found.is_symlink()) {
+        return Err(io::Error::other(
+            "it is a link; name the file it leads to with --config",
+        ));
+    }
+    put(path, text, None, File::sync_all)
+}
+
+fn put(
+    path: &Path,
+    text: &str,
+    rights: Option<fs::Permissions>,
+    settle: fn(&File) -> io::Result<()>,
+) -> io::Result<()> {
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder)?;
     }
     let draft = draft_beside(path);
-    let written = write_draft(&draft, path, text).and_then(|file| settle(&file));
+    let written = write_draft(&draft, rights, text).and_then(|file| settle(&file));
     let written = written.and_then(|()| fs::rename(&draft, path));
     if written.is_err() {
         // The draft is of no use to anybody.
@@ -80,13 +101,22 @@ pub(crate) fn update<E: From<io::Error>>(
     }
 }
 
-fn write_draft(draft: &Path, replaced: &Path, text: &str) -> io::Result<File> {
+/// Makes a folder for the user alone, if it is not there.
+pub(crate) fn private_folder(path: &Path) -> io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(path)
+}
+
+fn write_draft(draft: &Path, rights: Option<fs::Permissions>, text: &str) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
     private(&mut options);
     let mut file = options.open(draft)?;
-    if let Ok(former) = fs::metadata(replaced) {
-        file.set_permissions(former.permissions())?;
+    if let Some(rights) = rights {
+        file.set_permissions(rights)?;
     }
     file.write_all(text.as_bytes())?;
     Ok(file)

@@ -2,7 +2,7 @@
 //!
 //! Owns the memory of approved contents: a small file in the state folder with a digest per path.
 //! A file that has changed since is a new file. It knows neither what the files say nor how the
-//! user is asked; [`would_run`] tells what there is to approve.
+//! user is asked; [`AsWritten`] tells what there is to approve.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -11,9 +11,9 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::config::{Config, Found, Origin, ServerConfig, ServerName, Surroundings, Transport};
+pub use crate::as_written::{AsWritten, VariableUse, WrittenServer, WrittenSetting, quoted};
+use crate::config::{Config, Found, Origin, Surroundings};
 use crate::digest::sha256_hex;
-use crate::redact::Redactor;
 use crate::state_file;
 
 /// The contents that the user has approved.
@@ -117,6 +117,7 @@ impl Loaded {
     /// Reads a configuration file once, for its meaning and for its trust, so that no change in
     /// between can be approved unseen.
     pub fn read(found: Found, surroundings: &Surroundings, trust: &Trust) -> io::Result<Self> {
+        let found = found.in_its_folder()?;
         let Some(text) = state_file::read(&found.file)? else {
             let message = format!("there is no file {}", found.file.display());
             return Err(io::Error::new(io::ErrorKind::NotFound, message));
@@ -125,7 +126,11 @@ impl Loaded {
             Origin::Project => trust.state(&found.file, &text)?,
             Origin::Named | Origin::User | Origin::Program => TrustState::Trusted,
         };
-        let config = Config::read(&text, &found.file, found.origin, surroundings);
+        let read = match state {
+            TrustState::Trusted => Config::read,
+            TrustState::New | TrustState::Changed => Config::read_unexpanded,
+        };
+        let config = read(&text, &found.file, found.origin, surroundings);
         Ok(Self {
             found,
             text,
@@ -134,7 +139,7 @@ impl Loaded {
         })
     }
 
-    /// The configuration, to look at.
+    /// The configuration, to look at. Of a file that is not trusted no variable is expanded.
     pub fn config(&self) -> &Config {
         &self.config
     }
@@ -146,16 +151,14 @@ impl Loaded {
             state @ (TrustState::New | TrustState::Changed) => Err(Untrusted {
                 file: self.found.file,
                 state,
-                would_run: would_run(&self.config),
+                says: AsWritten::read(&self.text),
             }),
         }
     }
 
-    /// Approves what was read.
-    pub fn approve(mut self, trust: &Trust) -> io::Result<Self> {
-        trust.approve(&self.found.file, &self.text)?;
-        self.trust = TrustState::Trusted;
-        Ok(self)
+    /// Approves what was read. To run it, read it again: only then are its variables expanded.
+    pub fn approve(self, trust: &Trust) -> io::Result<()> {
+        trust.approve(&self.found.file, &self.text)
     }
 }
 
@@ -166,8 +169,8 @@ pub struct Untrusted {
     pub file: PathBuf,
     /// Whether it is new or has changed.
     pub state: TrustState,
-    /// What it would run.
-    pub would_run: Vec<WouldRun>,
+    /// What it says, word for word.
+    pub says: AsWritten,
 }
 
 impl fmt::Display for Untrusted {
@@ -186,53 +189,6 @@ impl fmt::Display for Untrusted {
 }
 
 impl std::error::Error for Untrusted {}
-
-/// What one server of a file would do to this machine, whole, with secrets hidden.
-///
-/// The text comes from the file: escape it before it is drawn (S13).
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct WouldRun {
-    /// The server.
-    pub server: ServerName,
-    /// The program and its arguments, or the URL that would be called.
-    pub what: Vec<String>,
-    /// The folder it would run in.
-    pub folder: Option<PathBuf>,
-    /// The variables or headers it would get, by name.
-    pub given: Vec<String>,
-}
-
-/// What the servers of a configuration would run, the disabled ones left out.
-pub fn would_run(config: &Config) -> Vec<WouldRun> {
-    let servers = config.servers.values().filter(|server| server.enabled);
-    servers.map(of_server).collect()
-}
-
-fn of_server(server: &ServerConfig) -> WouldRun {
-    let redactor = Redactor::for_servers([server]);
-    let shown = |text: &str| redactor.redact(text).into_owned();
-    let (what, folder, given) = match &server.transport {
-        Transport::Stdio {
-            command,
-            args,
-            env,
-            cwd,
-        } => {
-            let words = std::iter::once(command).chain(args);
-            let words = words.map(|word| shown(word)).collect();
-            (words, cwd.clone(), env.keys().cloned().collect())
-        }
-        Transport::Http { url, headers, .. } => {
-            (vec![shown(url)], None, headers.keys().cloned().collect())
-        }
-    };
-    WouldRun {
-        server: server.name.clone(),
-        what,
-        folder,
-        given,
-    }
-}
 
 #[cfg(test)]
 mod tests {
@@ -267,19 +223,18 @@ mod tests {
 
         let untrusted = read().into_runnable().unwrap_err();
         assert_eq!(untrusted.state, TrustState::New);
-        assert_eq!(
-            untrusted.would_run,
-            [WouldRun {
-                server: "a".parse().unwrap(),
-                what: vec!["run".into(), "--key".into(), "***".into()],
-                folder: None,
-                given: vec!["API_KEY".into()],
-            }]
+        assert_eq!(untrusted.says, AsWritten::read(FILE));
+        let looked_at = read();
+        assert_eq!(looked_at.config().servers.len(), 2, "it can be looked at");
+        let shown = format!("{:?}", looked_at.config().servers["a"].transport);
+        assert!(
+            shown.contains("${KEY}") && !shown.contains("abcdef"),
+            "{shown}"
         );
-        assert!(read().config().servers.len() == 2, "it can be looked at");
 
-        let approved = read().approve(&trust).unwrap();
-        assert!(approved.into_runnable().is_ok());
+        read().approve(&trust).unwrap();
+        let shown = format!("{:?}", read().config().servers["a"].transport);
+        assert!(shown.contains("abcdef-secret"), "{shown}");
         assert!(read().into_runnable().is_ok());
 
         project(&scratch, &format!("{FILE}# one more byte"));

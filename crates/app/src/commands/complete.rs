@@ -1,7 +1,8 @@
 //! `attache __complete`: what the word being typed could become.
 //!
 //! Reads the table of arguments, the configuration file and the manifests of servers; starts
-//! nothing and waits for nothing. Names that would do something to a terminal are left out (S13).
+//! nothing and waits for nothing. Names that would do something to a terminal are left out (S13), as
+//! are those that would pass for an option; all others are quoted for the shell (S25).
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -18,17 +19,23 @@ use crate::args::RawArgs;
 use crate::arguments::Schema;
 use crate::configuration::Configuration;
 use crate::failure::Failure;
+use crate::invocation::Quoting;
 use crate::output::{Output, safe_text};
 use crate::roster;
 
 pub(super) fn run(
     words: &[String],
+    quoting: Quoting,
     configuration: &Configuration,
     output: &Output,
 ) -> Result<(), Failure> {
     let Some((current, before)) = words.split_last() else {
         return Ok(());
     };
+    // Inside quotes of the user's own, ours would mean something else.
+    if quoted(current) != *current {
+        return Ok(());
+    }
     let typed = Typed::read(before);
     let configuration = match &typed.config {
         Some(file) => Configuration::new(Some(PathBuf::from(file)))?,
@@ -37,13 +44,35 @@ pub(super) fn run(
     let known = Known::new(&configuration, &typed, current);
     let mut answer = String::new();
     for candidate in candidates(&typed, current, &known) {
-        let is_harmless = safe_text::one_line(&candidate) == candidate.as_str();
+        let is_harmless = safe_text::one_line(&candidate) == candidate.as_str()
+            && (current.starts_with('-') || !candidate.starts_with('-'));
         if is_harmless && candidate.starts_with(current.as_str()) && !candidate.contains(' ') {
-            answer.push_str(&candidate);
+            answer.push_str(&match quoting {
+                Quoting::Ours => quoted(&candidate),
+                Quoting::OfTheShell => candidate,
+            });
             answer.push('\n');
         }
     }
     output.ready_made(&answer)
+}
+
+/// A word as bash and zsh read it back, whatever their options: a backslash before every character
+/// that could mean something to either. The text is a server's, and nobody looks at it twice before
+/// pressing Enter (S25).
+fn quoted(word: &str) -> String {
+    let mut quoted = String::with_capacity(word.len());
+    for (at, found) in word.char_indices() {
+        let is_plain = found.is_alphanumeric()
+            || matches!(found, '_' | '-' | '.' | '/' | ':' | ',' | '@' | '%' | '+')
+            // Zsh takes `=name` for the path of a program.
+            || (found == '=' && at > 0);
+        if !is_plain {
+            quoted.push('\\');
+        }
+        quoted.push(found);
+    }
+    quoted
 }
 
 /// The words before the one being typed.
@@ -286,5 +315,29 @@ impl Known {
         let found = Directory::new(names).resolve(given).ok()?;
         let mut entries = self.entries::<T>();
         entries.find_map(|(name, entry)| (name == found).then_some(entry))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn s25_words_are_quoted_for_bash_and_zsh() {
+        for (word, expected) in [
+            ("notes/echo", "notes/echo"),
+            ("demo://a.b/c_d-e?x=1&y", "demo://a.b/c_d-e\\?x=1\\&y"),
+            ("colour=$(id)", "colour=\\$\\(id\\)"),
+            ("`id`;id|id>x<y", "\\`id\\`\\;id\\|id\\>x\\<y"),
+            ("it's \"so\"\\", "it\\'s\\ \\\"so\\\"\\\\"),
+            ("~root", "\\~root"),
+            ("a=~root", "a=\\~root"),
+            ("=ls", "\\=ls"),
+            ("#no{a,b}*[c]^!!", "\\#no\\{a,b\\}\\*\\[c\\]\\^\\!\\!"),
+            ("größe=日本", "größe=日本"),
+            ("", ""),
+        ] {
+            assert_eq!(quoted(word), expected, "{word}");
+        }
     }
 }

@@ -1,6 +1,8 @@
 //! `attache completions`: scripts that make shells ask us what could come next.
 //!
-//! The scripts know nothing themselves; every answer comes from `complete`.
+//! The scripts know nothing themselves; every answer comes from `complete`. Answers hold text of
+//! servers, so no script may have the shell evaluate one: bash and zsh insert answers as they are,
+//! which `complete` has quoted, and fish quotes them itself (S25).
 
 use crate::args::Shell;
 use crate::failure::Failure;
@@ -45,7 +47,7 @@ fi
 
 const FISH: &str = r#"function __attache_complete
     set -l words (commandline -opc)
-    set -l answers ($words[1] __complete -- $words[2..-1] (commandline -ct) 2>/dev/null)
+    set -l answers ($words[1] __complete --plain -- $words[2..-1] (commandline -ct) 2>/dev/null)
     if set -q answers[1]
         printf '%s\n' $answers
     else

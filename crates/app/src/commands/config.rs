@@ -110,7 +110,10 @@ pub(super) fn check(configuration: &Configuration, output: &Output) -> Result<()
         }
     }
     if !trusted {
-        output.note("this file came with a folder and is not approved; see `attache trust`");
+        output.note(
+            "this file came with a folder and is not approved, so its variables were not looked \
+             up; see `attache trust`",
+        );
     }
     let errors = config.problems.iter();
     let errors = errors.filter(|problem| problem.severity == Severity::Error);

@@ -1,20 +1,17 @@
-//! `attache config discover`, `import` and `export`: servers that other tools know.
+//! `attache config discover` and `export`: servers that other tools know, and ours for them.
 //!
-//! Nothing found here is started. Import writes what the user asked for, and says what it did.
+//! Nothing found here is started.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use attache::host::config::discover::{Discovered, Discovery, SOURCES, discover as look};
-use attache::host::config::{
-    DraftTransport, ExportForm, ImportOutcome, export as write_out, import as merge, user_file,
-};
-use attache::host::{nearest, redact::Redactor};
+use attache::host::config::discover::{Discovered, Discovery, discover as look};
+use attache::host::config::{DraftTransport, ExportForm, Origin, export as write_out};
+use attache::host::redact::Redactor;
 use serde::Serialize;
 
 use super::config::origin;
 use crate::configuration::Configuration;
 use crate::failure::Failure;
-use crate::invocation::{Import, Writing};
 use crate::output::text::width;
 use crate::output::{Format, Output, Style, Text, human, json};
 
@@ -102,16 +99,17 @@ fn server_document(server: &Discovered) -> ServerDocument<'_> {
         origin: origin(server.origin),
         project: server.project.as_ref().map(|it| it.display().to_string()),
         transport: server.draft.transport.kind(),
-        target: target(&server.draft.transport),
+        target: target(server),
         enabled: server.draft.enabled,
         notes: &server.notes,
     }
 }
 
-/// How a server is reached, with what looks like a secret hidden.
-fn target(transport: &DraftTransport) -> String {
+/// How a server is reached, with the user's own secrets hidden. A project's file does not choose
+/// what is hidden of it (S20).
+fn target(server: &Discovered) -> String {
     let mut redactor = Redactor::new();
-    let (words, secrets) = match transport {
+    let (words, secrets) = match &server.draft.transport {
         DraftTransport::Stdio {
             command, args, env, ..
         } => {
@@ -120,6 +118,9 @@ fn target(transport: &DraftTransport) -> String {
         }
         DraftTransport::Http { url, headers, .. } => (url.clone(), headers),
     };
+    if server.origin == Origin::Project {
+        return words;
+    }
     for secret in secrets.values() {
         redactor.hide(secret.expose());
     }
@@ -138,7 +139,7 @@ fn show(discovery: &Discovery) -> Text {
                 .faint(&format!("  {}", server.file.display()))
                 .end_line();
         }
-        let mut what = target(&server.draft.transport);
+        let mut what = target(server);
         if !server.draft.enabled {
             what.push_str(" (disabled)");
         }
@@ -168,153 +169,6 @@ fn show(discovery: &Discovery) -> Text {
             .end_line();
     }
     text
-}
-
-/// Adds servers of other tools to the configuration file.
-pub(super) fn import(
-    wanted: &Import,
-    configuration: &Configuration,
-    output: &Output,
-) -> Result<(), Failure> {
-    if let Some(tool) = &wanted.from
-        && !SOURCES.iter().any(|source| source.name == tool)
-    {
-        let known = SOURCES.iter().map(|source| source.name);
-        let failure = Failure::usage(format!("no tool is known as \"{tool}\""));
-        return Err(match nearest(tool, known.clone()) {
-            Some(near) => failure.hint(format!("did you mean \"{near}\"?")),
-            None => failure.hint(format!(
-                "there are: {}",
-                known.collect::<Vec<_>>().join(", ")
-            )),
-        });
-    }
-    let discovery = look(&configuration.surroundings);
-    let chosen = choose(wanted, &discovery)?;
-    let file = destination(configuration)?;
-    let text = read(&file)?;
-    let imported = merge(&text, chosen.iter().copied(), wanted.on_clash)
-        .map_err(|error| Failure::config(format!("{}: {error}", file.display())))?;
-    match wanted.writing {
-        Writing::DryRun => {
-            let mut shown = Text::new();
-            shown.block(Style::Plain, &imported.text);
-            return output.text(&shown);
-        }
-        Writing::File if imported.text != text => replace(&file, &imported.text)?,
-        Writing::File => {}
-    }
-    let mut report = Text::new();
-    let mut documents = Vec::new();
-    let mut clashes = 0;
-    for (server, outcome) in chosen.iter().zip(&imported.outcomes) {
-        let (word, name) = match outcome {
-            ImportOutcome::Added(name) => ("added", name),
-            ImportOutcome::Replaced(name) => ("replaced", name),
-            ImportOutcome::Present(name) => ("present", name),
-            ImportOutcome::Taken(name) => {
-                clashes += 1;
-                ("taken", name)
-            }
-        };
-        documents.push(serde_json::json!({
-            "name": name.as_str(), "outcome": word, "tool": server.source,
-            "file": server.file.display().to_string(),
-        }));
-        report
-            .plain(&format!("{word:9}"))
-            .add(Style::Name, name.as_str())
-            .faint(&format!("  from {}", server.source))
-            .end_line();
-    }
-    match output.format {
-        Format::Json => output.document(
-            &serde_json::json!({"path": file.display().to_string(), "servers": documents})
-                .to_string(),
-        )?,
-        Format::Human => {
-            report.plain(&format!("in {}", file.display())).end_line();
-            output.text(&report)?;
-        }
-    }
-    match clashes {
-        0 => Ok(()),
-        _ => Err(Failure::config("some names are taken by other servers")
-            .hint("--rename gives them another name, --replace puts them in the others' place")),
-    }
-}
-
-/// The servers that were asked for, each name once.
-fn choose<'a>(wanted: &Import, discovery: &'a Discovery) -> Result<Vec<&'a Discovered>, Failure> {
-    let of_tool = |server: &&Discovered| match &wanted.from {
-        Some(tool) => server.source == tool,
-        None => true,
-    };
-    let known: Vec<&Discovered> = discovery.servers.iter().filter(of_tool).collect();
-    if wanted.names.is_empty() {
-        return match known.is_empty() {
-            false => Ok(known),
-            true => Err(Failure::failed("there is nothing to import")
-                .hint("`attache config discover` shows where was looked")),
-        };
-    }
-    let mut chosen = Vec::new();
-    for name in &wanted.names {
-        let mut found = known
-            .iter()
-            .filter(|server| server.name == *name || server.server_name.as_str() == name)
-            .peekable();
-        if found.peek().is_none() {
-            let names = known.iter().map(|server| server.name.as_str());
-            let failure = Failure::failed(format!("no other tool knows \"{name}\""));
-            return Err(match crate::names::hint(name, names) {
-                Some(hint) => failure.hint(hint),
-                None => failure,
-            });
-        }
-        chosen.extend(found);
-    }
-    Ok(chosen)
-}
-
-/// The file to write to: the one that counts, or the user's own.
-fn destination(configuration: &Configuration) -> Result<PathBuf, Failure> {
-    let found = configuration.found().map(|found| found.file);
-    found
-        .or_else(|| user_file(&configuration.surroundings))
-        .ok_or_else(|| {
-            Failure::config("there is no folder for a configuration file")
-                .hint("name one with --config FILE")
-        })
-}
-
-fn read(file: &Path) -> Result<String, Failure> {
-    match std::fs::read_to_string(file) {
-        Ok(text) => Ok(text),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(String::new()),
-        Err(error) => Err(Failure::config(format!(
-            "cannot read {}: {error}",
-            file.display()
-        ))),
-    }
-}
-
-/// Puts the new text in place in one step, so that nobody ever reads half of it.
-fn replace(file: &Path, text: &str) -> Result<(), Failure> {
-    let written = || {
-        if let Some(folder) = file.parent() {
-            std::fs::create_dir_all(folder)?;
-        }
-        let beside = file.with_extension(format!("toml.{}", std::process::id()));
-        std::fs::write(&beside, text)?;
-        if let Ok(former) = std::fs::metadata(file) {
-            std::fs::set_permissions(&beside, former.permissions())?;
-        }
-        std::fs::rename(&beside, file)
-    };
-    written().map_err(|error: std::io::Error| {
-        Failure::unexpected(format!("cannot write {}: {error}", file.display()))
-    })
 }
 
 /// Prints the servers of the configuration file in the form of other tools.

@@ -9,6 +9,7 @@ mod complete;
 mod completions;
 mod config;
 mod config_exchange;
+mod config_import;
 mod doctor;
 mod listing;
 mod logs;
@@ -96,10 +97,12 @@ async fn without_servers(
         Action::ConfigPath => config::path(configuration, output),
         Action::ConfigCheck => config::check(configuration, output),
         Action::ConfigDiscover => config_exchange::discover(configuration, output),
-        Action::ConfigImport(import) => config_exchange::import(&import, configuration, output),
+        Action::ConfigImport(import) => config_import::run(&import, configuration, output).await,
         Action::ConfigExport(form) => config_exchange::export(form, configuration, output),
         Action::Completions(shell) => completions::run(shell, output),
-        Action::Complete(words) => complete::run(&words, configuration, output),
+        Action::Complete { words, quoting } => {
+            complete::run(&words, quoting, configuration, output)
+        }
         Action::Man => man::run(output),
         action => return Ok(Remaining::ForServers(action)),
     }

@@ -5,12 +5,12 @@
 
 use attache::host::names::ToolName;
 use attache::host::policy::{Drift, PinState};
-use attache::host::trust::{Loaded, TrustState, would_run};
+use attache::host::trust::{AsWritten, Loaded, TrustState, WrittenSetting};
 use attache::protocol::Tool;
 
 use super::listing;
 use crate::ask::Asker;
-use crate::configuration::Configuration;
+use crate::configuration::{Configuration, problem_failure, whole_file};
 use crate::failure::Failure;
 use crate::invocation::{Approval, Completeness};
 use crate::output::{Output, Style, Text};
@@ -58,32 +58,58 @@ async fn approve_file(
             Failure::config("there is no folder to remember approvals in").hint("set HOME"),
         );
     };
+    if let Some(problem) = whole_file(loaded.config()) {
+        return Err(problem_failure(problem));
+    }
     let file = loaded.found.file.display().to_string();
     let mut text = Text::new();
     text.plain(&file).plain(match loaded.trust {
-        TrustState::Changed => " has changed since you approved it. It would run:",
-        TrustState::New | TrustState::Trusted => " would run:",
+        TrustState::Changed => " has changed since you approved it. It says:",
+        TrustState::New | TrustState::Trusted => " came with this folder. It says:",
     });
     text.end_line();
-    for server in would_run(loaded.config()) {
-        text.plain("  ")
-            .add(Style::Name, server.server.as_str())
-            .plain("  ")
-            .plain(&server.what.join(" "));
-        if let Some(folder) = &server.folder {
-            text.faint(&format!("  in {}", folder.display()));
-        }
-        if !server.given.is_empty() {
-            text.faint(&format!("  with {}", server.given.join(", ")));
-        }
-        text.end_line();
-    }
+    text.append(shown(&AsWritten::read(&loaded.text)));
     output.aside_text(&text);
     agreed("approve this file?", approval, output).await?;
     loaded
         .approve(&trust)
         .map_err(|error| Failure::unexpected(format!("cannot remember it: {error}")))?;
     output.text(&Text::line(&format!("{file} is approved")))
+}
+
+/// A file word for word, with nothing hidden and nothing looked up (S20).
+fn shown(says: &AsWritten) -> Text {
+    let mut text = Text::new();
+    for server in &says.servers {
+        text.plain("  ").add(Style::Name, &server.name).plain("  ");
+        match server.target.is_empty() {
+            true => text.add(Style::Warning, "neither a command nor an address"),
+            false => text.plain(&server.target.join(" ")),
+        };
+        text.end_line();
+        settings(&server.settings, "      ", &mut text);
+    }
+    settings(&says.settings, "  ", &mut text);
+    if !says.variables.is_empty() {
+        text.plain("It would read these of your environment variables:")
+            .end_line();
+    }
+    for used in &says.variables {
+        text.plain("  ")
+            .add(Style::Name, &used.variable)
+            .plain(&format!("  in {} of {}", used.key, used.server));
+        if !used.receiver.is_empty() {
+            text.plain(&format!(", for {}", used.receiver));
+        }
+        text.end_line();
+    }
+    text
+}
+
+fn settings(settings: &[WrittenSetting], indent: &str, text: &mut Text) {
+    for WrittenSetting { key, value } in settings {
+        text.plain(&format!("{indent}{key} = {value}")).end_line();
+    }
 }
 
 /// Shows how a server's tools differ from what was approved, and approves them as they are.

@@ -179,3 +179,98 @@ fn every_shell_has_a_script_and_there_is_a_manual_page() {
     let page = run(&["man"]).expect(0).stdout;
     assert!(page.starts_with(".TH ATTACHE 1"), "{page}");
 }
+
+/// A word that runs something wherever it is not quoted, without a space.
+const EVIL: &str = "$(>pwned)`>pwned`;>pwned;'\"";
+
+/// A home folder whose one server has a tool with one argument, which can only be [`EVIL`]. What it
+/// is sent is recorded in the file `record`.
+fn with_evil_enum(name: &str) -> Folder {
+    let server = r#"while read -r line; do
+        printf '%s\n' "$line" >> RECORD
+        id=$(printf '%s' "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
+        case $line in
+          *'"method":"initialize"'*) answer='{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}' ;;
+          *'"method":"tools/list"'*) answer="$1" ;;
+          *'"method":"tools/call"'*) answer='{"content":[]}' ;;
+          *) continue ;;
+        esac
+        printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$id" "$answer"
+    done"#;
+    let folder = Folder::new(name);
+    let record = folder.path().join("record").display().to_string();
+    let tools = serde_json::json!({"tools": [
+        {"name": "paint", "inputSchema": {"type": "object",
+            "properties": {"colour": {"type": "string", "enum": [EVIL]}}}},
+        {"name": "--config=evil.toml", "inputSchema": {"type": "object"}},
+    ]});
+    let server = server.replace("RECORD", &record);
+    let words = ["sh", "-c", &server, "sh", &tools.to_string()].map(str::to_owned);
+    let config = crate::harness::toml_server("art", &words) + "era = 'legacy'\n";
+    folder.write(".config/attache/attache.toml", &config);
+    folder.run(&["tools"]).expect(0);
+    folder
+}
+
+#[test]
+fn s25_no_name_passes_for_an_option() {
+    let home = with_evil_enum("option");
+    let offered = complete(&home, &["call", ""]);
+    assert_eq!(offered, ["paint", "art/paint", "art/--config=evil.toml"]);
+    // Inside quotes of the user's own nothing is offered.
+    for word in ["colour=$", "colour='", "colour=\"", "colour=\\"] {
+        assert_eq!(complete(&home, &["call", "paint", word]), [""; 0], "{word}");
+    }
+}
+
+/// What is quoted comes back as it was, in the shells that are here.
+#[cfg(unix)]
+#[test]
+fn s25_real_shells_insert_a_servers_text_and_do_not_run_it() {
+    for (shell, setup, words) in [
+        (
+            "bash",
+            "PS1='ready> '\nsource ./script\n",
+            &["--norc", "--noprofile", "-i"][..],
+        ),
+        (
+            "zsh",
+            "PS1='ready> '\nautoload -U compinit; compinit -D -u\nsource ./script\n",
+            &["-f", "-i"],
+        ),
+        (
+            "fish",
+            "function fish_prompt; echo 'ready> '; end\nsource ./script\n",
+            &["--no-config", "-i"],
+        ),
+    ] {
+        if Command::new(shell).arg("--version").output().is_err() {
+            eprintln!("NOT TRIED: {shell} is not installed, so its completion was not tried in it");
+            continue;
+        }
+        let home = with_evil_enum(shell);
+        home.write("script", &run(&["completions", shell]).expect(0).stdout);
+        let setup = home.write("setup", setup);
+        let mut terminal = crate::terminal::Terminal::start_shell(home.path(), shell, words);
+        terminal.type_in(&format!("source {}\n", setup.display()));
+        terminal.see("ready> ");
+        terminal.type_in("attache call paint colour=\t");
+        // The inserted text ends with the quote that is the last character of the word.
+        terminal.see("pwned");
+        terminal.type_in("\n");
+        let record = home.path().join("record");
+        crate::harness::wait_until(&format!("the call from {shell}"), || {
+            std::fs::read_to_string(&record).is_ok_and(|it| it.contains("tools/call"))
+        });
+        let record = std::fs::read_to_string(&record).unwrap();
+        let call = record.lines().find(|it| it.contains("tools/call")).unwrap();
+        let call: serde_json::Value = serde_json::from_str(call).unwrap();
+        assert_eq!(call["params"]["arguments"]["colour"], EVIL, "{shell}");
+        assert!(
+            !home.path().join("pwned").exists(),
+            "{shell} ran a server's text"
+        );
+        terminal.type_in("exit\n");
+        terminal.exit_code();
+    }
+}

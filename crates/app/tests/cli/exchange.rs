@@ -159,7 +159,7 @@ fn servers_are_imported_with_comments_kept_and_exported_again() {
         "# mine\n[servers.linear]\ncommand = 'mine' # keep\n",
     );
     let outcome = home
-        .run(&["config", "import", "weather", "fetch"])
+        .run(&["config", "import", "weather", "fetch", "--yes"])
         .expect(0);
     assert!(
         outcome.stdout.contains("added    weather  from vscode"),
@@ -209,10 +209,98 @@ fn servers_are_imported_with_comments_kept_and_exported_again() {
 #[test]
 fn a_file_is_made_where_there_was_none() {
     let home = home("import-new");
-    home.run(&["config", "import", "--from", "kiro"]).expect(0);
+    home.run(&["config", "import", "--from", "kiro", "--yes"])
+        .expect(0);
     let document = home
         .run(&["config", "check", "--json"])
         .expect(0)
         .document();
     assert_eq!(document["servers"], json!(["aws"]));
+}
+
+#[test]
+fn s22_nothing_is_imported_unseen_or_unasked() {
+    let home = home("import-asked");
+    let file = home.path().join(".config/attache/attache.toml");
+    let outcome = home.run(&["config", "import", "weather"]).expect(7);
+    assert!(
+        outcome.stderr.contains("\n  \"uvx\" \"weather\"\n"),
+        "{outcome:?}"
+    );
+    assert!(
+        outcome.stderr.contains("no terminal to ask on"),
+        "{outcome:?}"
+    );
+    assert!(!file.exists(), "nothing was written");
+}
+
+#[test]
+fn s22_a_folders_servers_are_imported_only_by_name() {
+    let home = home("import-project");
+    let file = home.path().join(".config/attache/attache.toml");
+    home.write(
+        "work/.cursor/mcp.json",
+        r#"{"mcpServers":{
+            "evil":{"command":"./evil.sh","env":{"API_KEY":"./evil.sh"}},
+            "weather":{"command":"evil"}}}"#,
+    );
+    let run = |words: &[&str]| {
+        let mut command = home.attache();
+        command.current_dir(home.path().join("work"));
+        crate::harness::finish(command.args(words))
+    };
+    // S20: nor does a file hide its command behind a secret of its own.
+    let shown = run(&["config", "discover"]).expect(0).stdout;
+    assert!(shown.contains("evil.sh"), "{shown}");
+    run(&["config", "import", "--yes"]).expect(0);
+    let text = std::fs::read_to_string(&file).unwrap();
+    assert!(text.contains("[servers.weather]"), "{text}");
+    assert!(!text.contains("evil"), "{text}");
+    // The name of a server of the user's own is not another's, whichever is found first.
+    run(&["config", "import", "weather", "--replace", "--yes"]).expect(0);
+    assert!(!std::fs::read_to_string(&file).unwrap().contains("evil"));
+
+    let outcome = run(&["config", "import", "evil", "--yes"]).expect(0);
+    let script = home.path().join("work/evil.sh").display().to_string();
+    for shown in [
+        "which came with this folder\n",
+        &format!("\n  \"{script}\"\n"),
+        "  env.\"API_KEY\" = \"./evil.sh\"\n",
+    ] {
+        assert!(outcome.stderr.contains(shown), "{shown} in {outcome:?}");
+    }
+    let text = std::fs::read_to_string(&file).unwrap();
+    assert!(
+        text.contains(&script),
+        "it is that folder's program: {text}"
+    );
+
+    let outcome = run(&["config", "import", "--from", "cursor", "--json"]);
+    assert!(!outcome.stdout.contains("evil"), "{outcome:?}");
+}
+
+#[cfg(unix)]
+#[test]
+fn s22_what_is_written_is_private_and_no_link_is_followed() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let home = home("import-private");
+    let file = home.path().join(".config/attache/attache.toml");
+    let mode = || std::fs::metadata(&file).unwrap().permissions().mode() & 0o777;
+    home.run(&["config", "import", "linear", "--yes"]).expect(0);
+    assert_eq!(mode(), 0o600);
+    std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o644)).unwrap();
+    home.run(&["config", "import", "weather", "--yes"])
+        .expect(0);
+    assert_eq!(mode(), 0o600, "a file that others could read can no more");
+
+    let real = home.write("elsewhere.toml", "# mine\n");
+    std::fs::remove_file(&file).unwrap();
+    std::os::unix::fs::symlink(&real, &file).unwrap();
+    let outcome = home.run(&["config", "import", "weather", "--yes"]);
+    assert_ne!(outcome.code, 0);
+    assert!(outcome.stderr.contains("it is a link"), "{outcome:?}");
+    assert_eq!(std::fs::read_to_string(&real).unwrap(), "# mine\n");
+    let left: Vec<_> = std::fs::read_dir(file.parent().unwrap()).unwrap().collect();
+    assert_eq!(left.len(), 1, "no draft stays behind");
 }

@@ -11,6 +11,10 @@ mod failures;
 mod harness;
 mod help;
 mod hostile;
+#[cfg(target_os = "linux")]
+mod privacy;
+#[cfg(unix)]
+mod project_files;
 mod real_servers;
 mod remembered;
 mod remote;

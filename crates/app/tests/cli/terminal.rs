@@ -11,7 +11,7 @@ use serde_json::json;
 use crate::harness::{PATIENCE, Scratch, builtin, everything, hostile, recorded, wait_until};
 
 /// The command on a terminal that is read and typed on.
-struct Terminal {
+pub(crate) struct Terminal {
     child: Box<dyn Child + Send + Sync>,
     keyboard: Box<dyn Write + Send>,
     screen: Arc<Mutex<String>>,
@@ -24,6 +24,27 @@ impl Terminal {
 
     /// The same with a folder as home and working folder.
     fn start_in(folder: &std::path::Path, words: &[&str], server: &[String]) -> Self {
+        let mut command = CommandBuilder::new(env!("CARGO_BIN_EXE_attache"));
+        command.args(words);
+        if !server.is_empty() {
+            command.arg("--");
+            command.args(server);
+        }
+        Self::run(command, folder)
+    }
+
+    /// Another program, which finds ours.
+    pub(crate) fn start_shell(folder: &std::path::Path, shell: &str, words: &[&str]) -> Self {
+        let mut command = CommandBuilder::new(shell);
+        command.args(words);
+        let binary = std::path::Path::new(env!("CARGO_BIN_EXE_attache"));
+        let ours = binary.parent().unwrap().display();
+        let path = format!("{ours}:{}", std::env::var("PATH").unwrap());
+        command.env("PATH", path);
+        Self::run(command, folder)
+    }
+
+    fn run(mut command: CommandBuilder, folder: &std::path::Path) -> Self {
         let size = PtySize {
             rows: 24,
             cols: 80,
@@ -31,16 +52,10 @@ impl Terminal {
             pixel_height: 0,
         };
         let pair = native_pty_system().openpty(size).unwrap();
-        let mut command = CommandBuilder::new(env!("CARGO_BIN_EXE_attache"));
-        command.args(words);
         command.env_remove("NO_COLOR");
         command.env("HOME", folder);
         command.cwd(folder);
         command.env("TERM", "xterm");
-        if !server.is_empty() {
-            command.arg("--");
-            command.args(server);
-        }
         let child = pair.slave.spawn_command(command).unwrap();
         let mut reader = pair.master.try_clone_reader().unwrap();
         let keyboard = pair.master.take_writer().unwrap();
@@ -67,7 +82,7 @@ impl Terminal {
 
     /// Waits until the screen shows `text`, and forgets everything up to it.
     #[track_caller]
-    fn see(&mut self, text: &str) {
+    pub(crate) fn see(&mut self, text: &str) {
         let deadline = Instant::now() + PATIENCE;
         loop {
             {
@@ -83,13 +98,13 @@ impl Terminal {
         }
     }
 
-    fn type_in(&mut self, keys: &str) {
+    pub(crate) fn type_in(&mut self, keys: &str) {
         self.keyboard.write_all(keys.as_bytes()).unwrap();
         self.keyboard.flush().unwrap();
     }
 
     #[track_caller]
-    fn exit_code(&mut self) -> u32 {
+    pub(crate) fn exit_code(&mut self) -> u32 {
         let deadline = Instant::now() + PATIENCE;
         loop {
             if let Some(status) = self.child.try_wait().unwrap() {
@@ -266,13 +281,41 @@ fn a_project_is_trusted_on_the_terminal() {
         ("y\n", 0, "is approved"),
     ] {
         let mut terminal = Terminal::start_in(project.path(), &["trust"], &[]);
-        terminal.see("would run:");
-        terminal.see("serve demo");
+        terminal.see("It says:");
+        terminal.see("\"serve\" \"demo\"");
         terminal.see("approve this file?");
         terminal.type_in(key);
         terminal.see(said);
         assert_eq!(terminal.exit_code(), code);
     }
+}
+
+#[test]
+fn s22_each_import_is_agreed_to_on_the_terminal() {
+    let home = crate::harness::Folder::new("terminal-import");
+    home.write(
+        ".cursor/mcp.json",
+        r#"{"mcpServers":{"one":{"command":"run-one"},"two":{"command":"run-two"}}}"#,
+    );
+    for (keys, code, said) in [
+        (["n\n", "n\n"], 7, "nothing was imported"),
+        (["n\n", "y\n"], 0, "added    "),
+    ] {
+        let mut terminal = Terminal::start_in(home.path(), &["config", "import"], &[]);
+        for (key, server) in keys.iter().zip(["one", "two"]) {
+            terminal.see(&format!("\"run-{server}\""));
+            terminal.see(&format!("import {server}?"));
+            terminal.type_in(key);
+        }
+        terminal.see(said);
+        assert_eq!(terminal.exit_code(), code);
+    }
+    let file = home.path().join(".config/attache/attache.toml");
+    let text = std::fs::read_to_string(file).unwrap();
+    assert!(
+        text.contains("run-two") && !text.contains("run-one"),
+        "{text}"
+    );
 }
 
 #[test]

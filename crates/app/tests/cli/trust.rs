@@ -27,7 +27,7 @@ fn s3_nothing_of_a_project_runs_before_it_is_trusted() {
             "{outcome:?}"
         );
         assert!(
-            outcome.stderr.contains("theirs: sh -c touch"),
+            outcome.stderr.contains("theirs: \"sh\" \"-c\" \"touch"),
             "{outcome:?}"
         );
         assert!(outcome.stderr.contains("`attache trust`"), "{outcome:?}");
@@ -38,7 +38,7 @@ fn s3_nothing_of_a_project_runs_before_it_is_trusted() {
     run(&["config", "check"]).expect(0);
     let outcome = run(&["trust"]).expect(7);
     assert!(
-        outcome.stderr.contains("theirs  sh -c touch"),
+        outcome.stderr.contains("theirs  \"sh\" \"-c\" \"touch"),
         "{outcome:?}"
     );
     assert!(

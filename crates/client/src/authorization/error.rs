@@ -17,6 +17,11 @@ pub enum AuthorizationError {
         /// What the server says about it.
         problem: String,
     },
+    /// Credentials would travel unencrypted to another machine.
+    Unencrypted {
+        /// The server.
+        server: String,
+    },
     /// A person has to log in, and nobody can be asked here.
     LoginRequired {
         /// The server that wants it.
@@ -164,6 +169,11 @@ impl fmt::Display for AuthorizationError {
             Self::Required { problem } => {
                 write!(formatter, "the server requires authorization: {problem}")
             }
+            Self::Unencrypted { server } => write!(
+                formatter,
+                "credentials were not sent to {server}, because plain http shows them to \
+                 everybody on the way; use https, or say `allow_plain_http = true` for this server"
+            ),
             Self::LoginRequired { server } => {
                 write!(formatter, "{server} requires a login; log in and try again")
             }

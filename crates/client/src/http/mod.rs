@@ -29,5 +29,5 @@ pub(crate) use proxy::Route;
 pub(crate) use send::Wire;
 pub(crate) use streamable::Streamable;
 pub use target::HttpFlavor;
-pub(crate) use target::HttpTarget;
+pub(crate) use target::{HttpTarget, PlainHttp};
 pub use unreachable::{Unreachable, UnreachableKind};

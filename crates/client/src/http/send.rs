@@ -153,6 +153,9 @@ impl Wire {
                 headers.insert(name, value);
             }
         }
+        if headers.contains_key(AUTHORIZATION) && !self.target.may_carry_credentials(line.url) {
+            return Err(unencrypted(line.url));
+        }
         *request.body_mut() = outgoing.body.clone().map(Into::into);
         Ok(request)
     }
@@ -173,6 +176,10 @@ impl Wire {
                 _ => Ok(false),
             };
         };
+        if !self.target.may_carry_credentials(line.url) {
+            // Nobody has to log in for a token that will not be sent.
+            return Err(unencrypted(line.url));
+        }
         if attempt == MAX_CHALLENGES {
             return Err(refused(AuthorizationError::Required {
                 problem: format!(
@@ -206,6 +213,12 @@ impl Wire {
 
 fn refused(error: AuthorizationError) -> Failure {
     Failure::Http(error.into())
+}
+
+fn unencrypted(url: &Url) -> Failure {
+    refused(AuthorizationError::Unencrypted {
+        server: url.origin().ascii_serialization(),
+    })
 }
 
 /// The remedy for a 401 that nobody can answer.

@@ -12,7 +12,7 @@ use super::pace::Pace;
 use super::proxy::{Proxy, Route};
 use super::tls;
 use crate::asked::AskedClock;
-use crate::authorization::Authorizer;
+use crate::authorization::{Authorizer, Reach};
 
 /// How long opening a TCP and TLS connection may take.
 const CONNECT_PATIENCE: Duration = Duration::from_secs(20);
@@ -35,6 +35,16 @@ pub enum HttpFlavor {
     Sse,
 }
 
+/// Whether credentials may travel unencrypted to other machines.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum PlainHttp {
+    /// They may not: whoever is on the way could read and use them.
+    #[default]
+    Refused,
+    /// They may. The user has said so.
+    Allowed,
+}
+
 /// A server's address and how to reach it. Clones share connections and the pace of reconnecting.
 #[derive(Clone)]
 pub(crate) struct HttpTarget {
@@ -43,6 +53,7 @@ pub(crate) struct HttpTarget {
     ca_file: Option<PathBuf>,
     proxy: Proxy,
     pub(crate) flavor: HttpFlavor,
+    pub(crate) plain_http: PlainHttp,
     pub(crate) authorizer: Option<Arc<dyn Authorizer>>,
     /// The time in which a person is being asked, logins included.
     pub(crate) asked: AskedClock,
@@ -59,6 +70,7 @@ impl HttpTarget {
             ca_file: None,
             proxy: Proxy::Direct,
             flavor: HttpFlavor::Detect,
+            plain_http: PlainHttp::default(),
             authorizer: None,
             asked: AskedClock::default(),
             pace: Arc::default(),
@@ -104,6 +116,13 @@ impl HttpTarget {
     /// The headers of every request, or what is wrong with them.
     pub(crate) fn headers(&self) -> Result<&HeaderMap, String> {
         self.headers.as_ref().map_err(Clone::clone)
+    }
+
+    /// Whether a request with credentials may go to an address.
+    pub(crate) fn may_carry_credentials(&self, url: &Url) -> bool {
+        self.plain_http == PlainHttp::Allowed
+            || url.scheme() == "https"
+            || Reach::of_server(url) == Reach::Loopback
     }
 
     /// Who stands between this client and the server.
@@ -185,6 +204,25 @@ mod tests {
                 Ok(()) => assert_eq!(found, Ok(()), "{address}"),
                 Err(part) => assert!(found.unwrap_err().contains(part), "{address}"),
             }
+        }
+    }
+
+    #[test]
+    fn credentials_travel_encrypted_or_stay_on_this_machine() {
+        for (address, expected) in [
+            ("https://example.org/mcp", true),
+            ("http://127.0.0.1:9/mcp", true),
+            ("http://[::1]:9/mcp", true),
+            ("http://localhost:9/mcp", true),
+            ("http://example.org/mcp", false),
+            ("http://192.168.0.7/mcp", false),
+            ("http://localhost.example.org/mcp", false),
+        ] {
+            let mut target = HttpTarget::new(address);
+            let url = target.url().unwrap().clone();
+            assert_eq!(target.may_carry_credentials(&url), expected, "{address}");
+            target.plain_http = PlainHttp::Allowed;
+            assert!(target.may_carry_credentials(&url), "{address}");
         }
     }
 

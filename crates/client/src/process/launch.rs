@@ -14,8 +14,8 @@ use std::path::PathBuf;
 /// often secrets (SECURITY S12).
 #[derive(Clone, PartialEq, Eq)]
 pub struct Launch {
-    /// The program: a bare name is searched in the child's `PATH`; a path with a
-    /// separator is taken relative to the child's working directory.
+    /// The program: a bare name is searched in the absolute folders of the child's `PATH`;
+    /// a path with a separator is taken relative to the child's working directory.
     pub program: OsString,
     /// The arguments after the program's name. They need not be UTF-8.
     pub args: Vec<OsString>,

@@ -148,14 +148,15 @@ fn find(
         vec![PathBuf::new()]
     } else {
         let path = variable(environment, "PATH").unwrap_or(OsStr::new(DEFAULT_PATH));
+        // A relative entry, such as an empty one, would find a program in whatever folder the
+        // child starts in (S21).
         env::split_paths(path)
-            .filter(|_| !path.is_empty())
+            .filter(|directory| directory.is_absolute())
             .collect()
     };
 
     let mut not_executable = None;
     for directory in directories {
-        // An empty entry of PATH means the working directory.
         let base = in_cwd(&directory.join(program))?;
         for candidate in spellings(base, environment) {
             if can_execute(&candidate) {
@@ -312,9 +313,19 @@ mod tests {
             prepare(&Launch::new("./server").cwd(folder.0.path())),
             found
         );
-        for path in [".", ":/nonexistent"] {
+    }
+
+    #[test]
+    fn s21_relative_entries_of_the_path_are_not_searched() {
+        let folder = Folder::with(&[("server", 0o755)]);
+        for path in [".", "", ":/nonexistent", "./:/nonexistent:.."] {
             let launch = Launch::new("server").cwd(folder.0.path()).var("PATH", path);
-            assert_eq!(prepare(&launch), found, "PATH={path}");
+            let (kind, tried) = prepare(&launch).unwrap_err();
+            assert_eq!(kind, "NotFound", "PATH={path}");
+            assert!(
+                tried.iter().all(|it| it.starts_with("/nonexistent")),
+                "{tried:?}"
+            );
         }
     }
 

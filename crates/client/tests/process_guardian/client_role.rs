@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, ChildStdout, Command, Stdio};
 
 use attache_client::process::{self, Environment, Launch, Protection, Spawned};
-use attache_testkit::processes::Process;
+use attache_testkit::processes::{self, Process};
 use tokio::io::AsyncReadExt as _;
 
 use crate::scan::{self, TAG_VARIABLE};
@@ -89,9 +89,15 @@ impl Client {
         self.process.wait().unwrap();
     }
 
-    /// Everything of this client that runs, itself included.
+    /// Everything of this client that runs, itself included, and its guardians, whose empty
+    /// environment has no tag.
     pub(crate) fn tree(&self) -> Vec<Process> {
-        scan::tagged(&self.tag)
+        let mut tree = scan::tagged(&self.tag);
+        let children = processes::children_of(self.id()).unwrap();
+        let untagged = |child: &Process| tree.iter().all(|known| known.pid != child.pid);
+        let guardians: Vec<_> = children.into_iter().filter(untagged).collect();
+        tree.extend(guardians);
+        tree
     }
 
     /// What the client printed until it ended.

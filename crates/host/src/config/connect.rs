@@ -54,6 +54,9 @@ impl ServerConfig {
                 if let Some(token) = &auth.token {
                     server = server.header("authorization", format!("Bearer {}", token.expose()));
                 }
+                if auth.allow_plain_http {
+                    server = server.allow_plain_http();
+                }
                 if let Some(file) = ca_file {
                     server = server.ca_file(file);
                 }

@@ -4,6 +4,7 @@
 //! that of the file.
 
 use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use attache_client::EraChoice;
@@ -55,6 +56,27 @@ pub enum DraftTransport {
 }
 
 impl Draft {
+    /// The same for a file elsewhere: relative paths of a program are those of `folder`, and it
+    /// starts there (S21).
+    pub(super) fn settle_in(&mut self, folder: &Path) {
+        let DraftTransport::Stdio { command, cwd, .. } = &mut self.transport else {
+            return;
+        };
+        let inside = |path: &str| {
+            // Without the dots in between.
+            let whole: PathBuf = folder.join(path).components().collect();
+            whole.to_str().map(str::to_owned)
+        };
+        if command.chars().any(std::path::is_separator) && !command.contains("${") {
+            *command = inside(command).unwrap_or_else(|| std::mem::take(command));
+        }
+        match cwd {
+            Some(path) if path.contains("${") || path.starts_with('~') => {}
+            Some(path) => *cwd = inside(path),
+            None => *cwd = folder.to_str().map(str::to_owned),
+        }
+    }
+
     /// A server that is switched on and says nothing else.
     pub fn new(transport: DraftTransport) -> Self {
         Self {

@@ -4,7 +4,8 @@
 //! Export writes references, not the values behind them.
 
 use std::collections::BTreeMap;
-use std::fmt;
+use std::path::Path;
+use std::{fmt, io};
 
 use serde_json::{Map, Value, json};
 use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, value};
@@ -12,6 +13,7 @@ use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, value};
 use super::discover::{Discovered, own_drafts};
 use super::references_out::for_vs_code;
 use super::{Draft, DraftTransport, HttpFlavor, Secret, ServerName};
+use crate::state_file;
 use attache_client::EraChoice;
 
 /// What to do with a server whose name is taken by a different one.
@@ -146,6 +148,12 @@ pub fn import<'a>(
         text: document.to_string(),
         outcomes,
     })
+}
+
+/// Puts the text of an import in place in one step, readable for the user alone: it may hold
+/// secrets that were kept so (S22). A link is refused rather than followed.
+pub fn write_private(file: &Path, text: &str) -> io::Result<()> {
+    state_file::replace_privately(file, text)
 }
 
 /// A comment ends with its line, whatever a path contains.

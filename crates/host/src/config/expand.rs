@@ -46,19 +46,46 @@ pub fn expand(text: &str, surroundings: &Surroundings) -> Result<String, ExpandE
     Ok(expanded)
 }
 
-fn value_of(reference: &str, surroundings: &Surroundings) -> Result<String, ExpandError> {
-    let (variable, default) = match reference.split_once(":-") {
+/// The variables that a text would read, in the order in which it names them.
+pub fn references(text: &str) -> Vec<&str> {
+    let mut found = Vec::new();
+    let mut rest = text;
+    while let Some(at) = rest.find("${") {
+        let is_escaped = rest[..at].ends_with('$');
+        rest = &rest[at + 2..];
+        if is_escaped {
+            continue;
+        }
+        let Some(end) = rest.find('}') else { break };
+        let (variable, _) = parts(&rest[..end]);
+        if is_name(variable) {
+            found.push(variable);
+        }
+        rest = &rest[end + 1..];
+    }
+    found
+}
+
+/// The variable and the default of a reference.
+fn parts(reference: &str) -> (&str, Option<&str>) {
+    match reference.split_once(":-") {
         Some((variable, default)) => (variable, Some(default)),
         None => (reference, None),
-    };
-    let is_name = variable
-        .bytes()
-        .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
-        && variable
-            .bytes()
-            .next()
-            .is_some_and(|first| !first.is_ascii_digit());
-    if !is_name {
+    }
+}
+
+fn is_name(variable: &str) -> bool {
+    let mut bytes = variable.bytes();
+    let fits = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+    bytes
+        .next()
+        .is_some_and(|first| fits(first) && !first.is_ascii_digit())
+        && bytes.all(fits)
+}
+
+fn value_of(reference: &str, surroundings: &Surroundings) -> Result<String, ExpandError> {
+    let (variable, default) = parts(reference);
+    if !is_name(variable) {
         return Err(ExpandError::BadName {
             text: reference.to_owned(),
         });
@@ -132,6 +159,19 @@ mod tests {
             ("${input:key}", bad("input:key")),
         ] {
             assert_eq!(expand(text, &surroundings), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn the_variables_of_a_text_are_told_without_reading_them() {
+        for (text, expected) in [
+            ("plain $HOME", &[][..]),
+            ("${A}x${B:-${C}}", &["A", "B"]),
+            ("$${A} ${B}", &["B"]),
+            ("${1A} ${A", &[]),
+            ("${A}${A}", &["A", "A"]),
+        ] {
+            assert_eq!(references(text), expected, "{text}");
         }
     }
 }

@@ -22,8 +22,10 @@ pub mod discover;
 
 pub use attache_client::HttpFlavor;
 pub use draft::{Draft, DraftTransport};
-pub use exchange::{ExportForm, ImportError, ImportOutcome, Imported, OnClash, export, import};
-pub use expand::{ExpandError, expand};
+pub use exchange::{
+    ExportForm, ImportError, ImportOutcome, Imported, OnClash, export, import, write_private,
+};
+pub use expand::{ExpandError, expand, references};
 pub use model::{
     AuthConfig, CacheRules, CacheUse, CallRetry, Config, Decision, Dialect, Grant, Origin,
     PolicyRules, Problem, ReadOnlyHint, Restart, RestartWhen, ServerConfig, ServerName,

@@ -126,7 +126,8 @@ pub enum Transport {
         args: Vec<String>,
         /// Variables it gets beside the allow-list (S12).
         env: BTreeMap<String, Secret>,
-        /// The folder it runs in; this process's own if there is none.
+        /// The folder it runs in. Without one, a server of the user's own file gets a folder of
+        /// its own from the host (S21), and any other runs in this process's own.
         cwd: Option<PathBuf>,
     },
     /// A server behind a URL.
@@ -164,6 +165,8 @@ pub struct AuthConfig {
     pub issuer: Option<String>,
     /// A ready bearer token; then no grant is used.
     pub token: Option<Secret>,
+    /// Whether credentials may travel over plain http to another machine.
+    pub allow_plain_http: bool,
 }
 
 /// Kinds of OAuth grants.

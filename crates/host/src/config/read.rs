@@ -10,7 +10,7 @@ use std::path::Path;
 use toml_edit::Document;
 
 use super::search::Found;
-use super::section::{Complaint, Place, Reading, Section};
+use super::section::{Complaint, Expansion, Place, Reading, Section};
 use super::server_table::{Form, read_policy, read_server};
 use super::{Config, Origin, ServerName, Severity, Source, Surroundings};
 use crate::state_file;
@@ -26,6 +26,7 @@ impl Config {
     /// Reads a configuration file. Everything wrong inside is among the problems; an error is only
     /// that the file cannot be read.
     pub fn load(found: &Found, surroundings: &Surroundings) -> io::Result<Self> {
+        let found = found.clone().in_its_folder()?;
         let text = state_file::read(&found.file)?.ok_or_else(|| {
             let message = format!("there is no file {}", found.file.display());
             io::Error::new(io::ErrorKind::NotFound, message)
@@ -35,7 +36,27 @@ impl Config {
 
     /// Reads the text of a configuration file. `file` is for positions and relative paths only.
     pub fn read(text: &str, file: &Path, origin: Origin, surroundings: &Surroundings) -> Self {
-        let reading = Reading::new(file, text, surroundings);
+        Self::read_with(text, file, origin, surroundings, Expansion::Values)
+    }
+
+    /// The same with every `${VAR}` left as it is: to look at a file that is not approved.
+    pub fn read_unexpanded(
+        text: &str,
+        file: &Path,
+        origin: Origin,
+        surroundings: &Surroundings,
+    ) -> Self {
+        Self::read_with(text, file, origin, surroundings, Expansion::AsWritten)
+    }
+
+    fn read_with(
+        text: &str,
+        file: &Path,
+        origin: Origin,
+        surroundings: &Surroundings,
+        expansion: Expansion,
+    ) -> Self {
+        let reading = Reading::new(file, text, surroundings, expansion);
         let mut config = Self::default();
         match Document::parse(text) {
             Ok(document) => {

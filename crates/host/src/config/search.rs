@@ -1,6 +1,7 @@
 //! Where the configuration file is.
 
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use super::{Origin, Surroundings};
 
@@ -14,6 +15,33 @@ pub struct Found {
     pub file: PathBuf,
     /// Whose word it is.
     pub origin: Origin,
+}
+
+impl Found {
+    /// The same file under the true name of its folder, which is where its servers start (S21).
+    ///
+    /// A project's file that is a link is refused: what was approved for one folder would count in
+    /// another. The user's own file may be one, as in a folder of dotfiles.
+    pub(crate) fn in_its_folder(mut self) -> io::Result<Self> {
+        let is_link = || fs::symlink_metadata(&self.file).is_ok_and(|it| it.is_symlink());
+        match self.origin {
+            Origin::Project if is_link() => {
+                return Err(io::Error::other(
+                    "it is a link, and a project's file counts only in its own folder; copy it \
+                     here, or name the file it leads to with --config",
+                ));
+            }
+            Origin::Project | Origin::Named => {}
+            Origin::User | Origin::Program => return Ok(self),
+        }
+        // A folder that is not there is for the reader to tell.
+        if let (Some(folder), Some(name)) = (self.file.parent(), self.file.file_name())
+            && let Ok(folder) = fs::canonicalize(folder)
+        {
+            self.file = folder.join(name);
+        }
+        Ok(self)
+    }
 }
 
 /// Finds the configuration file: the one the user named, else the nearest `attache.toml` in the
@@ -51,8 +79,6 @@ pub fn user_file(surroundings: &Surroundings) -> Option<PathBuf> {
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
-
     use super::*;
     use attache_testkit::scratch::Scratch;
 

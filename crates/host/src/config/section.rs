@@ -18,20 +18,36 @@ use crate::nearest::nearest;
 /// The longest time that can be configured: a day.
 const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
 
+/// Whether the variables that a file names are looked up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Expansion {
+    /// They are, and one that is missing is an error.
+    Values,
+    /// They are not: the file is not approved, and learns nothing of the user (S20).
+    AsWritten,
+}
+
 /// A file being read, and what was wrong with it so far.
 pub(super) struct Reading<'a> {
     pub(super) file: &'a Path,
     pub(super) text: &'a str,
     pub(super) surroundings: &'a Surroundings,
+    expansion: Expansion,
     problems: RefCell<Vec<Problem>>,
 }
 
 impl<'a> Reading<'a> {
-    pub(super) fn new(file: &'a Path, text: &'a str, surroundings: &'a Surroundings) -> Self {
+    pub(super) fn new(
+        file: &'a Path,
+        text: &'a str,
+        surroundings: &'a Surroundings,
+        expansion: Expansion,
+    ) -> Self {
         Self {
             file,
             text,
             surroundings,
+            expansion,
             problems: RefCell::default(),
         }
     }
@@ -214,6 +230,27 @@ impl<'r> Section<'r> {
 
     pub(super) fn secret(&self, key: &'static str) -> Option<Secret> {
         self.text(key).map(Secret::new)
+    }
+
+    /// Whether a text has references that were left in it, so that nothing can be said of its form.
+    pub(super) fn is_unexpanded(&self, text: &str) -> bool {
+        self.reading.expansion == Expansion::AsWritten && text.contains("${")
+    }
+
+    /// Whether a key is written as exactly this word.
+    pub(super) fn is_written(&self, key: &'static str, word: &str) -> bool {
+        self.ask(key).and_then(Item::as_str) == Some(word)
+    }
+
+    /// The folder the file is in.
+    pub(super) fn folder(&self) -> Option<&'r Path> {
+        let folder = self.reading.file.parent();
+        folder.filter(|folder| !folder.as_os_str().is_empty())
+    }
+
+    /// The folder the user is in.
+    pub(super) fn working_folder(&self) -> &'r Path {
+        self.reading.surroundings.working_folder()
     }
 
     /// A path; `~/` is the home folder, and a relative one is relative to the file.
@@ -445,7 +482,15 @@ impl<'r> Section<'r> {
             );
             return None;
         };
-        match expand(text, self.reading.surroundings) {
+        let expanded = match (
+            self.reading.expansion,
+            expand(text, self.reading.surroundings),
+        ) {
+            (Expansion::Values, expanded) => expanded,
+            (Expansion::AsWritten, Ok(_) | Err(ExpandError::Missing { .. })) => Ok(text.to_owned()),
+            (Expansion::AsWritten, Err(error)) => Err(error),
+        };
+        match expanded {
             Ok(text) if text.contains('\0') => {
                 self.complain(key, Complaint::new("the text has a zero character"));
                 None

@@ -1,7 +1,9 @@
 //! The keys of one server's table.
 
 use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 
+use attache_client::authorization::Reach;
 use attache_client::protocol::Revision;
 use attache_client::protocol::frame::EmptyParams;
 use attache_client::{
@@ -9,12 +11,14 @@ use attache_client::{
     Timeouts,
 };
 
+use url::Url;
+
 use super::profile::Profile;
 use super::section::{Complaint, Section, WordOrSection};
 use super::{
-    AuthConfig, CacheRules, CacheUse, CallRetry, Decision, Dialect, Grant, HttpFlavor, PolicyRules,
-    ReadOnlyHint, Restart, RestartWhen, ServerConfig, ServerName, Source, Start, ToolFilter,
-    Transport,
+    AuthConfig, CacheRules, CacheUse, CallRetry, Decision, Dialect, Grant, HttpFlavor, Origin,
+    PolicyRules, ReadOnlyHint, Restart, RestartWhen, ServerConfig, ServerName, Source, Start,
+    ToolFilter, Transport,
 };
 
 /// How a server is written down.
@@ -45,7 +49,7 @@ pub(super) fn read_server(
     form: Form,
     source: Source,
 ) -> Option<ServerConfig> {
-    let transport = read_transport(section, form);
+    let transport = read_transport(section, form, source.origin);
     let profile = section
         .choice(
             "profile",
@@ -123,9 +127,9 @@ enum Kind {
 /// Keys that go with a command.
 const COMMAND_KEYS: &[&str] = &["args", "env", "cwd"];
 /// Keys that go with a URL.
-const URL_KEYS: &[&str] = &["headers", "ca_file", "auth"];
+const URL_KEYS: &[&str] = &["headers", "ca_file", "auth", "allow_plain_http"];
 
-fn read_transport(section: &Section<'_>, form: Form) -> Option<Transport> {
+fn read_transport(section: &Section<'_>, form: Form, origin: Origin) -> Option<Transport> {
     // All of them count as known, also where one is out of place.
     for key in COMMAND_KEYS.iter().chain(URL_KEYS) {
         section.has(key);
@@ -180,12 +184,12 @@ fn read_transport(section: &Section<'_>, form: Form) -> Option<Transport> {
         section.complain(key, Complaint::new(message).hint("delete it"));
     }
     match kind {
-        Kind::Stdio => read_stdio(section),
+        Kind::Stdio => read_stdio(section, origin),
         Kind::Http(flavor) => read_http(section, url_key, flavor),
     }
 }
 
-fn read_stdio(section: &Section<'_>) -> Option<Transport> {
+fn read_stdio(section: &Section<'_>, origin: Origin) -> Option<Transport> {
     let command = section.text("command");
     if command.as_deref() == Some("") {
         section.complain("command", Complaint::new("the command is empty"));
@@ -199,13 +203,43 @@ fn read_stdio(section: &Section<'_>) -> Option<Transport> {
         section.complain("env", Complaint::new(message));
     }
     let args = section.texts("args").unwrap_or_default();
-    let cwd = section.path("cwd");
+    let cwd = read_cwd(section, origin);
     Some(Transport::Stdio {
-        command: command?,
+        command: beside_the_file(command?, section),
         args,
         env,
         cwd,
     })
+}
+
+/// Where a server starts (S21). One that came with a folder, or with a file that was named, starts
+/// beside its file, wherever the user is. Of the user's own file nothing starts where the user
+/// happens to be, because interpreters and package runners load what lies there: `None` leaves a
+/// folder of the server's own to the host, and `cwd = "."` asks for the user's folder.
+fn read_cwd(section: &Section<'_>, origin: Origin) -> Option<PathBuf> {
+    match origin {
+        Origin::User if section.is_written("cwd", ".") => {
+            Some(section.working_folder().to_path_buf())
+        }
+        _ if section.has("cwd") => section.path("cwd"),
+        Origin::Project | Origin::Named => section.folder().map(Path::to_path_buf),
+        Origin::User | Origin::Program => None,
+    }
+}
+
+/// A relative path to a program is meant from the file's folder; a bare name is searched in `PATH`.
+fn beside_the_file(command: String, section: &Section<'_>) -> String {
+    let is_path = command.chars().any(std::path::is_separator);
+    match section.folder() {
+        Some(folder) if is_path && !section.is_unexpanded(&command) => {
+            // An absolute path replaces the folder.
+            folder
+                .join(&command)
+                .to_str()
+                .map_or(command, str::to_owned)
+        }
+        _ => command,
+    }
 }
 
 fn read_http(
@@ -214,7 +248,9 @@ fn read_http(
     flavor: HttpFlavor,
 ) -> Option<Transport> {
     let url = section.text(url_key);
-    if let Some(url) = &url {
+    if let Some(url) = &url
+        && !section.is_unexpanded(url)
+    {
         check_url(section, url_key, url);
     }
     let headers = section.text_map("headers").unwrap_or_default();
@@ -234,13 +270,29 @@ fn read_http(
         auth.finish();
         read
     });
+    let mut auth = auth.unwrap_or_default();
+    auth.allow_plain_http = section.truth("allow_plain_http").unwrap_or(false);
+    let url = url?;
+    let is_authorization = |name: &String| name.eq_ignore_ascii_case("authorization");
+    let has_credentials = auth.token.is_some() || headers.keys().any(is_authorization);
+    if has_credentials && !auth.allow_plain_http && crosses_the_network_in_plain(&url) {
+        let message = "plain http would show its token to everybody on the way";
+        let hint = "use https, or say \"allow_plain_http = true\"";
+        section.complain(url_key, Complaint::new(message).hint(hint));
+    }
     Some(Transport::Http {
-        url: url?,
+        url,
         flavor,
         headers,
         ca_file,
-        auth: auth.unwrap_or_default(),
+        auth,
     })
+}
+
+/// The client refuses such requests too; here it is told at the line that can be mended.
+fn crosses_the_network_in_plain(url: &str) -> bool {
+    Url::parse(url)
+        .is_ok_and(|url| url.scheme() == "http" && Reach::of_server(&url) != Reach::Loopback)
 }
 
 fn check_url(section: &Section<'_>, key: &str, url: &str) {
@@ -297,6 +349,8 @@ fn read_auth(auth: &Section<'_>) -> AuthConfig {
         redirect_port: port.and_then(|port| u16::try_from(port).ok()),
         issuer: auth.text("issuer"),
         token: auth.secret("token"),
+        // It is a key of the server, which has headers that need it too.
+        allow_plain_http: false,
     };
     let has_credentials = auth.has("client_id") && auth.has("client_secret");
     if read.grant == Grant::ClientCredentials && !has_credentials {

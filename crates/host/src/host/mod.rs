@@ -47,6 +47,8 @@ use crate::supervisor::Patience;
 const LOG_FOLDER: &str = "logs";
 /// The folder of manifests, below the state folder.
 const MANIFEST_FOLDER: &str = "manifests";
+/// The folder of the servers' own folders in the state folder.
+const SERVER_FOLDERS: &str = "folders";
 
 /// Where the log files of a host with this state folder are.
 pub fn log_folder(state: &Path) -> PathBuf {
@@ -173,6 +175,7 @@ impl HostBuilder {
     pub fn start(self) -> Host {
         let state = self.state_folder.map(|folder| State {
             manifests: manifest_folder(&folder),
+            folders: folder.join(SERVER_FOLDERS),
             disk: Disk::new(log_folder(&folder)),
         });
         let shared = Arc::new(Shared::new(Parts {

@@ -44,6 +44,8 @@ pub(crate) struct Shared {
 #[derive(Clone)]
 pub(crate) struct State {
     pub(crate) manifests: PathBuf,
+    /// Where servers have folders of their own to start in.
+    pub(crate) folders: PathBuf,
     pub(crate) disk: Disk,
 }
 

@@ -120,9 +120,11 @@ impl Station {
             let epochs = Arc::<Epochs>::default();
             let supervised = config.enabled.then(|| {
                 let (questions, accounts) = (&shared.questions, &shared.accounts);
+                let folders = shared.state.as_ref().map(|state| state.folders.as_path());
                 let target = match &provenance {
                     Provenance::Configured => {
                         Target::new(&config, ProcessEnvironment::AllowList, questions, accounts)
+                            .in_neutral_folder(&config, folders)
                     }
                     Provenance::Typed => {
                         Target::new(&config, ProcessEnvironment::Inherited, questions, accounts)

@@ -5,6 +5,7 @@
 
 use std::borrow::Cow;
 use std::ffi::OsString;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use attache_client::process::SpawnErrorKind;
@@ -13,9 +14,10 @@ use attache_client::{CloseReason, ConnectError, Error as ClientError, HttpError,
 use super::container::Container;
 use super::machine::Remedy;
 use crate::accounts::Accounts;
-use crate::config::{ServerConfig, Transport};
+use crate::config::{Origin, ServerConfig, Transport};
 use crate::error::Cause;
 use crate::questions::Questions;
+use crate::state_file;
 
 /// Which variables a server gets beside those its configuration names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,6 +35,8 @@ pub(crate) type ServerMaker = Arc<dyn Fn() -> Server + Send + Sync>;
 pub(crate) struct Target {
     server: Source,
     pub(super) container: Option<Container>,
+    /// A folder to make before each start, if it is not there.
+    folder: Option<PathBuf>,
 }
 
 enum Source {
@@ -65,7 +69,37 @@ impl Target {
                 Source::Same(Box::new(with_questions(server, &config, questions)))
             }
         };
-        Self { server, container }
+        Self {
+            server,
+            container,
+            folder: None,
+        }
+    }
+
+    /// Has a program of the user's own file that names no folder start in one of its own (S21).
+    ///
+    /// The folder the user is in may be a stranger's, and interpreters and package runners load
+    /// modules from where they start. The home folder is full of other programs' files, and a
+    /// folder that several servers share would let one leave a module for another.
+    pub(crate) fn in_neutral_folder(
+        mut self,
+        config: &ServerConfig,
+        folders: Option<&Path>,
+    ) -> Self {
+        let is_homeless = matches!(config.transport, Transport::Stdio { cwd: None, .. });
+        if config.source.origin != Origin::User || !is_homeless {
+            return self;
+        }
+        let folder = match folders {
+            Some(folders) => folders.join(config.name.as_str()),
+            // Nothing can be made without a place for it; here only the system can leave files.
+            None => PathBuf::from(std::path::MAIN_SEPARATOR_STR),
+        };
+        if let Source::Same(server) = self.server {
+            self.server = Source::Same(Box::new(server.current_dir(&folder)));
+            self.folder = folders.is_some().then_some(folder);
+        }
+        self
     }
 
     /// A server that this process makes itself, treated as its configuration says.
@@ -80,6 +114,7 @@ impl Target {
                 with_questions(maker().settings(config.settings()), &config, &questions)
             })),
             container: None,
+            folder: None,
         }
     }
 
@@ -97,6 +132,10 @@ impl Target {
 
     /// The server to connect to, or why there is none.
     pub(super) fn server(&self) -> Result<Server, ClientError> {
+        if let Some(folder) = &self.folder {
+            // Without it the start fails, and says which folder is missing.
+            let _ = state_file::private_folder(folder);
+        }
         match &self.server {
             Source::Same(server) => Ok(Server::clone(server)),
             Source::Made(maker) => Ok(maker()),

@@ -351,6 +351,7 @@ fn commands_variables_and_settings_come_along() {
     };
     let script = scratch.path().join("work/app/s.js");
     let script = script.to_str().unwrap();
+    let program = scratch.path().join("work/app/run");
     for (name, expected) in [
         ("weather", "uvx weather [API_KEY=${API_KEY}]"),
         (
@@ -364,7 +365,8 @@ fn commands_variables_and_settings_come_along() {
         ),
         ("oc-local", "bun x oc-mcp [TOKEN=${OC_TOKEN}]"),
         ("SQLite DB", "uvx mcp-server-sqlite --db ${DB_PATH} []"),
-        ("team", "./run ${ROOT:-.} []"),
+        // It is the project's program, wherever the file that takes it over lies (S21).
+        ("team", &format!("{} ${{ROOT:-.}} []", program.display())),
         ("vs-team", &format!("node {script} []")),
     ] {
         assert_eq!(stdio(name), expected);

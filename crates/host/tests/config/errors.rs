@@ -42,7 +42,7 @@ fn keys() {
         "servers.a = { command = 'x', 'éé' = 1 }",
         &[
             "1:30: servers.a.\"éé\": unknown key; known here: args, env, cwd, headers, ca_file, auth, \
-           transport, command, url, profile, dialect, era, protocol, quirks, timeouts, restart, \
+           allow_plain_http, transport, command, url, profile, dialect, era, protocol, quirks, timeouts, restart, \
            cache, policy, start, enabled, tools",
         ],
     );
@@ -261,4 +261,26 @@ fn a_text_that_is_no_toml_is_told_with_its_place() {
     assert!(!problem.message.is_empty());
     let twice = read("[servers.a]\ncommand = 'x'\n[servers.a]\ncommand = 'y'\n");
     assert_eq!(twice.problems[0].line, 3, "{}", twice.problems[0]);
+}
+
+#[test]
+fn a_token_over_plain_http_is_an_error_unless_it_is_allowed() {
+    let auth = "auth = { token = 't' }";
+    let header = "headers = { authorization = 'Bearer t' }";
+    for (url, credentials, is_error) in [
+        ("http://mcp.example", auth, true),
+        ("http://mcp.example", header, true),
+        ("http://192.168.1.9/mcp", auth, true),
+        ("http://mcp.example", "headers = { X-Region = 'eu' }", false),
+        ("https://mcp.example", auth, false),
+        ("http://127.0.0.1:9/mcp", auth, false),
+        ("http://localhost:9/mcp", header, false),
+    ] {
+        let text = format!("[servers.a]\nurl = '{url}'\n{credentials}\n");
+        let config = crate::read(&text);
+        assert_eq!(config.has_errors(), is_error, "{text}{:?}", config.problems);
+        let allowed = crate::read(&format!("{text}allow_plain_http = true\n"));
+        assert_eq!(allowed.problems, [], "{text}");
+        assert!(allowed.servers.contains_key("a"));
+    }
 }

@@ -99,6 +99,23 @@ fn a_ready_token_goes_on_every_request() {
     });
 }
 
+/// The address belongs to no machine; if anything were sent there, this would take its time.
+#[test]
+fn s12_a_token_does_not_cross_the_network_in_plain() {
+    guarded(async || {
+        let auth = AuthConfig {
+            token: Some(Secret::new("let me in")),
+            ..AuthConfig::default()
+        };
+        let url = "http://192.0.2.1:9/mcp".to_owned();
+        let host = host(at(url, HttpFlavor::Detect, auth));
+        let error = echo(&host).await.unwrap_err().to_string();
+        assert!(error.contains("allow_plain_http = true"), "{error}");
+        assert!(!error.contains("let me in"), "{error}");
+        host.close().await;
+    });
+}
+
 /// Nobody can log in here: the server is parked at once, and says that it wants a login.
 #[test]
 fn a_server_that_wants_a_login_is_parked_without_trying_again() {

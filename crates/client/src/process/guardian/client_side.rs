@@ -32,6 +32,9 @@ use crate::process::{Order, ServerProcess, SpawnError, SpawnErrorKind, Spawned};
 /// takes about a millisecond; a machine that needs this long starts nothing.
 const START_LIMIT: Duration = Duration::from_secs(10);
 
+/// Where the loader looks for libraries.
+const LOADER_PATH: &str = "LD_LIBRARY_PATH";
+
 /// The line to a guardian. Dropping it closes our half of the socket, which the
 /// guardian takes for our death: the tree goes down, with or without a runtime here.
 #[derive(Debug)]
@@ -72,6 +75,10 @@ pub(in crate::process) fn start(prepared: Prepared, helper: &Path) -> Result<Sta
 
     let mut command = std::process::Command::new(helper);
     command
+        // The server can read its parent's environment, and ours is full of secrets (S12). The
+        // loader alone may need a word to start the same executable again.
+        .env_clear()
+        .envs(std::env::var_os(LOADER_PATH).map(|path| (LOADER_PATH, path)))
         .arg0(OsStr::from_bytes(GUARDIAN_NAME.to_bytes()))
         .arg(GUARDIAN_ARGUMENT)
         .stdin(Stdio::from(OwnedFd::from(theirs)))

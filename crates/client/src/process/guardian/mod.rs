@@ -73,6 +73,21 @@ pub fn enable() {
     }
 }
 
+/// Keeps other processes of the same user out of this one's memory and environment, as far as the
+/// system can: servers run as the user, and what this process knows is not for all of them.
+///
+/// The price is that the process leaves no core dump and that only root can attach a debugger to
+/// it, so it is a program's own choice. Called before [`enable`], it holds for the program's
+/// guardians too; servers do not inherit it. On systems other than Linux it does nothing.
+pub fn forbid_inspection() {
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::process::{DumpableBehavior, set_dumpable_behavior};
+        // A system that refuses leaves things as they are everywhere else.
+        let _ = set_dumpable_behavior(DumpableBehavior::NotDumpable);
+    }
+}
+
 /// The executable that shall guard a launch, if any.
 pub(super) fn executable_for(guardianship: &Guardianship) -> Option<PathBuf> {
     match guardianship {

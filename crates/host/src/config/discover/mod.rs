@@ -197,16 +197,21 @@ impl Discovery {
         for entry in entries {
             let project = entry.project.clone().or_else(|| candidate.project.clone());
             match entry::read(&entry, project.as_deref()) {
-                Ok(entry::Read { draft, notes }) => self.servers.push(Discovered {
-                    server_name: ServerName::from_any(&entry.name),
-                    name: entry.name,
-                    source: source.name,
-                    file: file.clone(),
-                    origin: candidate.origin,
-                    project,
-                    draft,
-                    notes,
-                }),
+                Ok(entry::Read { mut draft, notes }) => {
+                    if let Some(project) = &project {
+                        draft.settle_in(project);
+                    }
+                    self.servers.push(Discovered {
+                        server_name: ServerName::from_any(&entry.name),
+                        name: entry.name,
+                        source: source.name,
+                        file: file.clone(),
+                        origin: candidate.origin,
+                        project,
+                        draft,
+                        notes,
+                    });
+                }
                 Err(reason) => self.skipped.push(Skipped {
                     name: entry.name,
                     source: source.name,
