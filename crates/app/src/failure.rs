@@ -199,18 +199,16 @@ impl From<HostError> for Failure {
             HostError::Refused { server, tool, by } => {
                 let failure = Self::refused(format!("{tool} was not called: {by}"));
                 match by {
-                    Refuser::Drift { difference } => Self {
-                        message: format!(
-                            "{tool} was not called: it is not what you approved, \
-                             it differs in {difference}"
-                        ),
-                        ..failure
-                    }
-                    .hint(format!(
+                    Refuser::Drift { lock: None, .. } => failure.hint(format!(
                         "`attache trust {server}` shows the difference and accepts it"
                     )),
+                    Refuser::Drift { lock: Some(_), .. } | Refuser::NotLocked { .. } => failure
+                        .hint(format!(
+                            "`attache trust {server} --lock` shows the difference and writes it \
+                             to the lock file"
+                        )),
                     Refuser::Policy { .. } => failure.hint("change the policy in attache.toml"),
-                    Refuser::User { .. } => failure,
+                    Refuser::UnreadablePins { .. } | Refuser::User { .. } => failure,
                 }
             }
             HostError::Request { error, .. } => error.into(),

@@ -75,7 +75,10 @@ pub(crate) enum Action {
         lines: usize,
     },
     Doctor,
-    Trust(Approval),
+    Trust {
+        approval: Approval,
+        lock: LockWriting,
+    },
     AuthStatus,
     AuthLogin,
     AuthLogout,
@@ -104,6 +107,13 @@ pub(crate) enum Approval {
     Asked,
     /// By an option, beforehand.
     Given,
+}
+
+/// Whether the approved tools of a server go into the lock file too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LockWriting {
+    Left,
+    Written,
 }
 
 /// Servers to take over from other tools.
@@ -273,7 +283,11 @@ fn understand_command(
                 true => Approval::Given,
                 false => Approval::Asked,
             };
-            (Action::Trust(approval), args.name)
+            let lock = match args.lock {
+                true => LockWriting::Written,
+                false => LockWriting::Left,
+            };
+            (Action::Trust { approval, lock }, args.name)
         }
         RawCommand::Auth(RawAuth::Status { name }) => (Action::AuthStatus, name),
         RawCommand::Auth(RawAuth::Login { name }) => (Action::AuthLogin, Some(name)),

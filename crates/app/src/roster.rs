@@ -12,7 +12,7 @@ use attache::host::config::{
     AuthConfig, Config, HttpFlavor, Origin, Problem, Restart, RestartWhen, ServerConfig,
     ServerName, Severity, Source, Transport,
 };
-use attache::host::policy::{Answers, Pins};
+use attache::host::policy::{Answers, Lock, Pins};
 use attache::host::{Accounts, Error, Host, HostBuilder, Lifetime, nearest};
 use attache_servers::demo;
 
@@ -74,6 +74,7 @@ pub(crate) struct Roster {
 struct Places {
     state: Option<PathBuf>,
     answers: Option<PathBuf>,
+    pins: Option<PathBuf>,
     lock: Option<PathBuf>,
     /// Logins are the user's, whatever servers are named.
     logins: Option<PathBuf>,
@@ -139,6 +140,7 @@ impl Roster {
             places: Places {
                 state,
                 answers: configuration.answers_file(),
+                pins: configuration.pins_folder(),
                 lock: configuration.lock_file(),
                 logins: None,
             },
@@ -252,12 +254,25 @@ impl Roster {
         &self.waiting
     }
 
-    /// The approved definitions of tools.
+    /// The definitions of tools that the user has used or approved. Servers inside this executable
+    /// change with it, so they are pinned for one command only.
     pub(crate) fn pins(&self) -> Result<Pins, Failure> {
-        match &self.places.lock {
-            Some(file) => Pins::in_file(file).map_err(|error| Failure::config(error.to_string())),
-            None => Ok(Pins::in_memory()),
-        }
+        let all_built_in = self.servers().all(|server| BuiltIn::of(server).is_some());
+        let pins = match &self.places.pins {
+            Some(folder) if !all_built_in => Pins::in_folder(folder),
+            _ => Pins::in_memory(),
+        };
+        let lock = self.places.lock.as_deref();
+        let lock = lock.map(Lock::read).transpose();
+        let lock = lock.map_err(|error| Failure::config(error.to_string()))?;
+        Ok(pins.tightened_by(lock.flatten()))
+    }
+
+    /// The same servers, whose tools are looked at without being pinned.
+    pub(crate) fn unpinned(mut self) -> Self {
+        self.places.pins = None;
+        self.places.lock = None;
+        self
     }
 
     /// The logins of the user.

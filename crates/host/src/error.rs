@@ -3,6 +3,7 @@
 //! Owns the sentences: what happened, to which server, and what to do about it.
 
 use std::fmt;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -104,6 +105,18 @@ pub enum Refuser {
     Drift {
         /// In what.
         difference: String,
+        /// The lock file, if that is what it differs from, and not what the user has used.
+        lock: Option<PathBuf>,
+    },
+    /// The lock file names the server and does not list the tool (S26).
+    NotLocked {
+        /// The lock file.
+        file: PathBuf,
+    },
+    /// What was approved cannot be read.
+    UnreadablePins {
+        /// Why not, and what to do about it.
+        problem: String,
     },
 }
 
@@ -229,11 +242,25 @@ impl fmt::Display for Refuser {
         match self {
             Self::Policy { rule } => write!(formatter, "{rule} forbids it"),
             Self::User { reason } => formatter.write_str(reason),
-            Self::Drift { difference } => write!(
+            Self::Drift {
+                difference,
+                lock: None,
+            } => write!(
                 formatter,
-                "its definition is not the approved one ({difference}); \
-                 look at the difference and trust it again"
+                "it is not what was approved, it differs in {difference}"
             ),
+            Self::Drift {
+                difference,
+                lock: Some(lock),
+            } => write!(
+                formatter,
+                "it is not what {} says, it differs in {difference}",
+                lock.display()
+            ),
+            Self::NotLocked { file } => write!(formatter, "{} does not list it", file.display()),
+            Self::UnreadablePins { problem } => {
+                write!(formatter, "what was approved cannot be read: {problem}")
+            }
         }
     }
 }

@@ -17,7 +17,7 @@ use super::station::{About, Station};
 use crate::config::{Decision, ServerName};
 use crate::error::{Error, Refuser};
 use crate::names::ToolName;
-use crate::policy::{Asker, Hints, Reason, Refused, decide};
+use crate::policy::{Asker, Hints, Reason, Refused, WantedCall, decide};
 use crate::supervisor::Patience;
 
 /// A call that is made when it is awaited. Dropping it, or the future it becomes, cancels it.
@@ -188,37 +188,49 @@ pub(super) async fn permit(
     }
     let shared = &station.shared;
     let gate = shared.gate();
-    let is_pinned = || {
-        let pinned = shared.pins.of_server(station.name().as_str());
-        pinned.iter().any(|(pinned, _)| pinned == tool)
+    let server = station.pinned_as();
+    let known = station.known::<Tool>();
+    let known = known.as_ref().and_then(|tools| tools.by_name(tool));
+    let binds = match server {
+        Some(server) => shared.pins.binds(server, tool).unwrap_or(true),
+        None => false,
     };
-    if asker == Asker::Person && !is_pinned() {
+    if asker == Asker::Person && known.is_none() && !binds {
         let verdict = decide(gate.rules(), &config.policy, &name, Hints::default());
         return match verdict.decision {
             Decision::Deny => Err(refused_by_rule(&name, &verdict.reason)),
             Decision::Allow | Decision::Ask => Ok(()),
         };
     }
-    let definition = definition(station, tool).await?;
-    let passed = gate.pass(
-        &config.policy,
-        &name,
-        &definition,
-        arguments.as_str(),
+    let definition = match known {
+        Some(known) => known.clone(),
+        None => definition(station, tool).await?,
+    };
+    let passed = gate.pass(WantedCall {
+        name: &name,
+        server,
+        rules: &config.policy,
+        tool: &definition,
+        arguments: arguments.as_str(),
         asker,
-    );
+    });
     match passed.await {
-        Ok(_) => Ok(()),
-        Err(Refused::Drifted(drift)) => {
-            let differing: Vec<_> = drift.changes.iter().map(|it| it.path.as_str()).collect();
-            Err(refused(
-                &name,
-                Refuser::Drift {
-                    difference: differing.join(", "),
-                },
-            ))
+        Ok(permit) => {
+            if let Some(problem) = permit.not_stored {
+                station.could_not_store(problem);
+            }
+            Ok(())
         }
         Err(Refused::Policy { reason, .. }) => Err(refused_by_rule(&name, &reason)),
+        Err(Refused::Drifted(drift)) => {
+            let difference = drift.paths.join(", ");
+            let lock = drift.lock;
+            Err(refused(&name, Refuser::Drift { difference, lock }))
+        }
+        Err(Refused::NotLocked { file, .. }) => Err(refused(&name, Refuser::NotLocked { file })),
+        Err(Refused::Unreadable { problem, .. }) => {
+            Err(refused(&name, Refuser::UnreadablePins { problem }))
+        }
     }
 }
 
@@ -242,13 +254,8 @@ fn refused(name: &ToolName, by: Refuser) -> Error {
     }
 }
 
-/// How the server describes the tool, as far as is known or else as it says now.
+/// How the server describes the tool now.
 async fn definition(station: &Arc<Station>, tool: &str) -> Result<Tool, Error> {
-    if let Some(tools) = station.known::<Tool>()
-        && let Some(tool) = tools.by_name(tool)
-    {
-        return Ok(tool.clone());
-    }
     let (tools, _) = station.list::<Tool>(Patience::Persistent).await?;
     if let Some(tool) = tools.by_name(tool) {
         return Ok(tool.clone());

@@ -21,6 +21,7 @@ use crate::config::{CallRetry, ReadOnlyHint, ServerConfig, ServerName, Transport
 use crate::error::Error;
 use crate::events::{EventKind, RequestEnd};
 use crate::manifest::{Manifest, Remembered};
+use crate::policy::PinnedServer;
 use crate::redact::Redactor;
 use crate::retry::{Backoff, Random, Repeatable};
 use crate::snapshot::{FailureSnapshot, Offers, RequestCounts, ServerSnapshot, ServerState};
@@ -50,6 +51,8 @@ pub(crate) struct Station {
     supervised: Option<Supervised>,
     epochs: Arc<Epochs>,
     manifest: Option<Manifest>,
+    /// None for a server that has no pins.
+    pinned_as: Option<PinnedServer>,
     refreshes: Mutex<[RefreshPlan; ListKind::ALL.len()]>,
     /// The connection whose list changes are subscribed to.
     subscribed: Mutex<u64>,
@@ -129,8 +132,11 @@ impl Station {
             let manifest = shared.state.as_ref();
             let manifest =
                 manifest.map(|state| Manifest::new(&state.manifests, &config, state.disk.clone()));
+            // A server that was typed may be another one the next time.
+            let has_pins = !matches!(provenance, Provenance::Typed);
             Self {
                 name: config.name.clone(),
+                pinned_as: has_pins.then(|| PinnedServer::of(&config)),
                 config: RwLock::new(Arc::new(config)),
                 provenance,
                 supervised,
@@ -199,6 +205,36 @@ impl Station {
         if let Some(supervised) = &self.supervised {
             supervised.stop().await;
         }
+    }
+
+    /// The server as pins know it, if it has pins.
+    pub(crate) fn pinned_as(&self) -> Option<&PinnedServer> {
+        self.pinned_as.as_ref()
+    }
+
+    /// Pins the tools of a server that is used for the first time (S26). Nobody waits for the disk
+    /// but who has asked for the list.
+    async fn pin_first_use(&self, tools: &Arc<Entries<Tool>>) {
+        let Some(server) = &self.pinned_as else {
+            return;
+        };
+        let pins = &self.shared.pins;
+        // If its pins cannot be read, a call says so.
+        if pins.knows(server).unwrap_or(true) {
+            return;
+        }
+        let (pins, server, tools) = (pins.clone(), server.clone(), tools.clone());
+        let stored = tokio::task::spawn_blocking(move || pins.first_use(&server, tools.iter()));
+        if let Ok(Err(error)) = stored.await {
+            self.could_not_store(error.to_string());
+        }
+    }
+
+    /// Tells that something the user relies on was not written down.
+    pub(crate) fn could_not_store(&self, problem: String) {
+        self.shared.log(&self.name, "pins", &problem);
+        self.shared
+            .emit(&self.name, || EventKind::NotStored { problem });
     }
 
     /// Everything remembered of the server is outdated.
@@ -330,6 +366,9 @@ impl Station {
             .await?;
         if let Some(manifest) = &self.manifest {
             manifest.remember::<T>(fetched.value());
+        }
+        if let Cached::Tools(tools) = fetched.value() {
+            self.pin_first_use(tools).await;
         }
         if self.shared.lifetime == Lifetime::Kept {
             self.subscribe_to_lists();

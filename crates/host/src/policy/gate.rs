@@ -2,27 +2,45 @@
 
 use std::fmt;
 use std::io;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use attache_client::protocol::Tool;
 
 use super::{
-    Answer, Answers, Asker, Consent, Drift, Hints, PinState, Pins, Question, Reason, Remember,
-    Verdict, decide,
+    Answer, Answers, Asker, Consent, Drift, Hints, PinState, PinnedServer, Pins, Question, Reason,
+    Remember, Verdict, decide,
 };
 use crate::config::{Decision, PolicyRules};
 use crate::names::ToolName;
 
 /// Decides about calls, asking the user where that is needed.
 ///
-/// Remembering writes small files and blocks for as long as the disk does; it happens only after a
-/// person has answered, so never on the way of an ordinary call.
+/// Remembering an answer writes a small file and blocks for as long as the disk does; it happens
+/// only after a person has answered, so never on the way of an ordinary call.
 #[derive(Clone)]
 pub struct Gate {
     rules: PolicyRules,
     answers: Arc<Answers>,
     pins: Arc<Pins>,
     consent: Arc<dyn Consent>,
+}
+
+/// A call that somebody wants to make.
+#[derive(Clone, Copy, Debug)]
+pub struct WantedCall<'a> {
+    /// The tool's name.
+    pub name: &'a ToolName,
+    /// The server as pins know it; `None` for one that has no pins.
+    pub server: Option<&'a PinnedServer>,
+    /// The rules of its server.
+    pub rules: &'a PolicyRules,
+    /// How the server describes the tool.
+    pub tool: &'a Tool,
+    /// The arguments, as JSON text, shown in the question.
+    pub arguments: &'a str,
+    /// Who wants it.
+    pub asker: Asker,
 }
 
 /// A call may be made.
@@ -46,6 +64,20 @@ pub enum Refused {
     },
     /// The tool is not the one that was approved (S4).
     Drifted(Drift),
+    /// The lock file names the server and does not list the tool (S26).
+    NotLocked {
+        /// The tool.
+        name: ToolName,
+        /// The lock file.
+        file: PathBuf,
+    },
+    /// What was approved cannot be read, so nothing is.
+    Unreadable {
+        /// The tool.
+        name: ToolName,
+        /// Why not, and what to do about it.
+        problem: String,
+    },
 }
 
 impl Gate {
@@ -69,19 +101,14 @@ impl Gate {
         &self.rules
     }
 
-    /// Decides about a call of `tool`. `arguments` is JSON text, shown in the question.
+    /// Decides about a call.
     ///
-    /// The first call that is approved pins the definition of the tool; from then on a different
-    /// definition is refused until the difference was accepted, whoever asks.
-    pub async fn pass(
-        &self,
-        server_rules: &PolicyRules,
-        name: &ToolName,
-        tool: &Tool,
-        arguments: &str,
-        asker: Asker,
-    ) -> Result<Permit, Refused> {
-        let verdict = self.verdict(server_rules, name, tool, asker);
+    /// A tool that was not there when its server's tools were pinned is pinned with its first call
+    /// that is approved; from then on a different definition is refused until the difference was
+    /// accepted, whoever asks.
+    pub async fn pass(&self, call: WantedCall<'_>) -> Result<Permit, Refused> {
+        let WantedCall { name, tool, .. } = call;
+        let verdict = self.verdict(call.rules, name, tool, call.asker);
         let refused = |reason| Refused::Policy {
             name: name.clone(),
             reason,
@@ -89,10 +116,7 @@ impl Gate {
         if verdict.decision == Decision::Deny {
             return Err(refused(verdict.reason));
         }
-        let pinned = self.pins.state(name, tool);
-        if let PinState::Drifted(drift) = pinned {
-            return Err(Refused::Drifted(drift));
-        }
+        let pinned = self.pinned(&call)?;
         let mut permit = Permit {
             reason: verdict.reason,
             not_stored: None,
@@ -102,7 +126,7 @@ impl Gate {
                 name: name.clone(),
                 title: tool.title.clone(),
                 description: tool.description.clone(),
-                arguments: arguments.to_owned(),
+                arguments: call.arguments.to_owned(),
                 reason: permit.reason,
             };
             let answer = self.consent.ask(question).await;
@@ -112,11 +136,33 @@ impl Gate {
                 return Err(refused(Reason::Asked));
             }
         }
-        if pinned == PinState::New {
-            let stored = failure(self.pins.accept([(name, tool)]));
+        if let (Pinned::New, Some(server)) = (pinned, call.server) {
+            let (pins, server, tool) = (self.pins.clone(), server.clone(), tool.clone());
+            let stored = tokio::task::spawn_blocking(move || pins.accept(&server, [&tool])).await;
+            let stored = failure(stored.unwrap_or_else(|error| Err(io::Error::other(error))));
             permit.not_stored = permit.not_stored.or(stored);
         }
         Ok(permit)
+    }
+
+    /// Whether the tool may be called as far as pins are concerned.
+    fn pinned(&self, call: &WantedCall<'_>) -> Result<Pinned, Refused> {
+        let Some(server) = call.server else {
+            return Ok(Pinned::Same);
+        };
+        match self.pins.state(server, call.tool) {
+            Ok(PinState::New) => Ok(Pinned::New),
+            Ok(PinState::Same) => Ok(Pinned::Same),
+            Ok(PinState::Drifted(drift)) => Err(Refused::Drifted(drift)),
+            Ok(PinState::NotLocked { file }) => Err(Refused::NotLocked {
+                name: call.name.clone(),
+                file,
+            }),
+            Err(error) => Err(Refused::Unreadable {
+                name: call.name.clone(),
+                problem: error.to_string(),
+            }),
+        }
     }
 
     /// The decision without asking anybody: *ask* means that there would be a question.
@@ -146,6 +192,13 @@ impl Gate {
     }
 }
 
+/// How a tool that may be called stands to its pin.
+#[derive(Clone, Copy)]
+enum Pinned {
+    New,
+    Same,
+}
+
 fn failure(stored: io::Result<()>) -> Option<String> {
     stored.err().map(|error| error.to_string())
 }
@@ -170,6 +223,15 @@ impl fmt::Display for Refused {
                  difference if it is right",
                 drift.name, drift.name.server
             ),
+            Self::NotLocked { name, file } => write!(
+                formatter,
+                "{name} may not be called: {} does not list it",
+                file.display()
+            ),
+            Self::Unreadable { name, problem } => write!(
+                formatter,
+                "{name} may not be called: what was approved cannot be read: {problem}"
+            ),
         }
     }
 }
@@ -178,10 +240,11 @@ impl std::error::Error for Refused {}
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
     use std::sync::Mutex;
 
     use super::*;
-    use crate::config::ServerName;
+    use crate::config::{ServerConfig, ServerName, Source, Transport};
     use crate::policy::{Asking, NobodyToAsk};
     use attache_client::protocol::Json;
 
@@ -217,8 +280,26 @@ mod tests {
     }
 
     async fn pass(gate: &Gate, tool: &Tool, asker: Asker) -> Result<Permit, Refused> {
-        let rules = PolicyRules::default();
-        gate.pass(&rules, &name(), tool, r#"{"id":7}"#, asker).await
+        gate.pass(WantedCall {
+            name: &name(),
+            server: Some(&server()),
+            rules: &PolicyRules::default(),
+            tool,
+            arguments: r#"{"id":7}"#,
+            asker,
+        })
+        .await
+    }
+
+    fn server() -> PinnedServer {
+        let transport = Transport::Stdio {
+            command: "notes".to_owned(),
+            args: Vec::new(),
+            env: BTreeMap::new(),
+            cwd: None,
+        };
+        let config = ServerConfig::new(name().server, transport, Source::program());
+        PinnedServer::of(&config)
     }
 
     #[tokio::test]
@@ -294,7 +375,7 @@ mod tests {
             assert!(matches!(refused, Refused::Drifted(_)), "{refused}");
         }
         gate.pins
-            .accept([(&name(), &tool("Deletes all."))])
+            .accept(&server(), [&tool("Deletes all.")])
             .unwrap();
         pass(&gate, &tool("Deletes all."), Asker::Program)
             .await
