@@ -411,6 +411,9 @@ pub(crate) struct RawCall {
     /// Do not list the tools first
     #[arg(long)]
     pub(crate) no_list: bool,
+    /// Call it without asking where the policy says to ask
+    #[arg(short, long)]
+    pub(crate) yes: bool,
     #[command(flatten)]
     pub(crate) progress: ProgressArgs,
     /// Save the first image, sound or other binary content

@@ -208,6 +208,9 @@ impl From<HostError> for Failure {
                              to the lock file"
                         )),
                     Refuser::Policy { .. } => failure.hint("change the policy in attache.toml"),
+                    Refuser::NobodyToAsk { .. } => {
+                        failure.hint("call it on a terminal, or say yes beforehand with --yes")
+                    }
                     Refuser::UnreadablePins { .. } | Refuser::User { .. } => failure,
                 }
             }

@@ -101,9 +101,10 @@ pub(crate) enum Follow {
 }
 
 /// How the user approves something.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Approval {
     /// By answering a question.
+    #[default]
     Asked,
     /// By an option, beforehand.
     Given,
@@ -140,6 +141,8 @@ pub(crate) struct Call {
     /// Arguments that were given as one object.
     pub(crate) whole: Extra,
     pub(crate) listing: Listing,
+    /// How the user approves it where the policy says to ask.
+    pub(crate) approval: Approval,
     pub(crate) progress: ProgressDisplay,
     pub(crate) out: Option<PathBuf>,
 }
@@ -224,6 +227,13 @@ fn format(json: bool) -> Format {
     }
 }
 
+fn approval(yes: bool) -> Approval {
+    match yes {
+        true => Approval::Given,
+        false => Approval::Asked,
+    }
+}
+
 /// The command, and the server's name if one was given beside it.
 fn understand_command(
     command: RawCommand,
@@ -279,10 +289,7 @@ fn understand_command(
         }
         RawCommand::Doctor(args) => named(Action::Doctor, args, target),
         RawCommand::Trust(args) => {
-            let approval = match args.yes {
-                true => Approval::Given,
-                false => Approval::Asked,
-            };
+            let approval = approval(args.yes);
             let lock = match args.lock {
                 true => LockWriting::Written,
                 false => LockWriting::Left,
@@ -340,6 +347,7 @@ fn understand_call(raw: RawCall) -> Result<Call, Failure> {
             true => Listing::Skip,
             false => Listing::First,
         },
+        approval: approval(raw.yes),
         progress: understand_progress(&raw.progress),
         out: raw.out,
     })

@@ -18,6 +18,7 @@ use attache_servers::demo;
 
 use crate::configuration::{Configuration, problem_failure};
 use crate::failure::Failure;
+use crate::invocation::Approval;
 use crate::overrides::Overrides;
 use crate::target::{Target, program_name};
 
@@ -66,6 +67,8 @@ pub(crate) struct Roster {
     misconfigured: Vec<(String, Problem)>,
     /// Servers inside this executable that nobody has named.
     waiting: Vec<&'static BuiltIn>,
+    /// How the user approves calls where the policy says to ask.
+    approval: Approval,
     places: Places,
 }
 
@@ -137,6 +140,7 @@ impl Roster {
             typed: None,
             misconfigured: misconfigured.into_iter().collect(),
             waiting: Vec::new(),
+            approval: Approval::Asked,
             places: Places {
                 state,
                 answers: configuration.answers_file(),
@@ -266,6 +270,17 @@ impl Roster {
         let lock = lock.map(Lock::read).transpose();
         let lock = lock.map_err(|error| Failure::config(error.to_string()))?;
         Ok(pins.tightened_by(lock.flatten()))
+    }
+
+    /// The same, with calls approved in this way.
+    pub(crate) fn approved(mut self, approval: Approval) -> Self {
+        self.approval = approval;
+        self
+    }
+
+    /// How the user approves calls where the policy says to ask.
+    pub(crate) fn approval(&self) -> Approval {
+        self.approval
     }
 
     /// The same servers, whose tools are looked at without being pinned.

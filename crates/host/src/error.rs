@@ -93,10 +93,15 @@ pub enum Error {
 pub enum Refuser {
     /// A rule of the configuration.
     Policy {
-        /// Which rule.
+        /// Which rule, as a clause.
         rule: String,
     },
-    /// The user, or the lack of one to ask.
+    /// The policy says to ask, and there is nobody to ask.
+    NobodyToAsk {
+        /// Which rule, as a clause.
+        rule: String,
+    },
+    /// The user.
     User {
         /// Why.
         reason: String,
@@ -200,7 +205,8 @@ impl fmt::Display for Error {
                     [] => Ok(()),
                     unasked => {
                         let names: Vec<_> = unasked.iter().map(ServerName::as_str).collect();
-                        write!(formatter, "; could not be asked: {}", names.join(", "))
+                        let names = names.join(", ");
+                        write!(formatter, "; these servers could not be asked: {names}")
                     }
                 }
             }
@@ -240,7 +246,8 @@ fn meant(formatter: &mut fmt::Formatter<'_>, nearest: Option<&str>) -> fmt::Resu
 impl fmt::Display for Refuser {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Policy { rule } => write!(formatter, "{rule} forbids it"),
+            Self::Policy { rule } => formatter.write_str(rule),
+            Self::NobodyToAsk { rule } => write!(formatter, "{rule}, and there is nobody to ask"),
             Self::User { reason } => formatter.write_str(reason),
             Self::Drift {
                 difference,

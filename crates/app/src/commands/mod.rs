@@ -118,7 +118,7 @@ async fn open(
 ) -> Result<Session, Failure> {
     let roster = Roster::of(target, configuration, overrides)?;
     let roster = match action {
-        Action::Call(call) => roster.narrowed_by(&call.tool)?,
+        Action::Call(call) => roster.narrowed_by(&call.tool)?.approved(call.approval),
         Action::Prompt { name, .. } => roster.narrowed_by(name)?,
         _ => roster,
     };

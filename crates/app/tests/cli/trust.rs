@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use crate::configured::{after, home};
-use crate::harness::Folder;
+use crate::harness::{Folder, builtin, toml_server};
 
 #[test]
 fn s3_nothing_of_a_project_runs_before_it_is_trusted() {
@@ -266,6 +266,58 @@ fn s26_pins_are_bound_to_how_the_server_is_described_and_typed_ones_have_none() 
     let outcome = home.run(&[&typed[..], &["serve", "demo"]].concat());
     outcome.expect(0);
     assert_eq!(files(&pins), 2);
+}
+
+#[test]
+fn where_a_rule_says_ask_and_there_is_no_terminal_nothing_is_called_without_a_yes() {
+    let server = toml_server("mine", &builtin());
+    for (rules, because) in [
+        (
+            "policy = { ask = ['ec*'] }",
+            "the server's policy says to ask first, by \"ec*\"",
+        ),
+        (
+            "policy = { default = 'ask' }",
+            "the server's policy says to ask first, by its default",
+        ),
+        (
+            "[policy]\ndefault = 'ask'",
+            "the policy for all servers says to ask first, by its default",
+        ),
+        (
+            "[policy]\nask = ['mine/*']",
+            "the policy for all servers says to ask first, by \"mine/*\"",
+        ),
+    ] {
+        let home = home("ask", &format!("{server}{rules}\n"));
+        for words in [&CALL[..], &[&CALL[..], &["--no-list"]].concat()] {
+            let json = [words, &["--json"]].concat();
+            let error = home.run(&json).expect(7).error();
+            assert_eq!(error["kind"], "refused");
+            assert_eq!(
+                error["message"],
+                format!("echo was not called: {because}, and there is nobody to ask")
+            );
+            assert_eq!(
+                error["hint"],
+                "call it on a terminal, or say yes beforehand with --yes"
+            );
+            let outcome = home.run(&[words, &["--yes"]].concat()).expect(0);
+            assert_eq!(outcome.stdout, "x\n");
+        }
+    }
+}
+
+#[test]
+fn a_rule_that_forbids_is_named_and_no_yes_lifts_it() {
+    let server = toml_server("mine", &builtin());
+    let home = home("deny", &format!("{server}policy = {{ deny = ['ec*'] }}\n"));
+    let outcome = home.run(&[&CALL[..], &["--yes"]].concat()).expect(7);
+    assert_eq!(
+        outcome.stderr,
+        "error: mine: echo was not called: the server's policy forbids it, by \"ec*\"\n\
+         hint: change the policy in attache.toml\n"
+    );
 }
 
 /// How many files a folder has, hidden ones left out.

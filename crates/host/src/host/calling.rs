@@ -14,10 +14,10 @@ use serde::Serialize;
 use super::Host;
 use super::options::RequestOptions;
 use super::station::{About, Station};
-use crate::config::{Decision, ServerName};
+use crate::config::{Decision, ReadOnlyHint, ServerName};
 use crate::error::{Error, Refuser};
 use crate::names::ToolName;
-use crate::policy::{Asker, Hints, Reason, Refused, WantedCall, decide};
+use crate::policy::{Asker, Hints, Reason, Refused, Verdict, WantedCall, decide};
 use crate::supervisor::Patience;
 
 /// A call that is made when it is awaited. Dropping it, or the future it becomes, cancels it.
@@ -65,7 +65,7 @@ impl Call {
         self
     }
 
-    /// Who wants the call. A person's is its own consent.
+    /// Who wants the call. A person's is its own consent where no rule says to ask.
     pub fn origin(mut self, asker: Asker) -> Self {
         self.asker = asker;
         self
@@ -169,7 +169,7 @@ impl Drop for Outdating<'_> {
 ///
 /// A person's call of a tool that was never pinned needs no definition to decide about it: it is
 /// its own consent, and there is nothing the definition could have drifted from. So it costs no
-/// list. Only a rule can forbid it.
+/// list. Only a rule can forbid it, or have the person asked.
 pub(super) async fn permit(
     station: &Arc<Station>,
     tool: &str,
@@ -197,10 +197,16 @@ pub(super) async fn permit(
     };
     if asker == Asker::Person && known.is_none() && !binds {
         let verdict = decide(gate.rules(), &config.policy, &name, Hints::default());
-        return match verdict.decision {
-            Decision::Deny => Err(refused_by_rule(&name, &verdict.reason)),
-            Decision::Allow | Decision::Ask => Ok(()),
-        };
+        let hint_counts = config.policy.read_only.or(gate.rules().read_only);
+        let hint_counts = hint_counts == Some(ReadOnlyHint::Believe);
+        match (verdict.decision, &verdict.reason) {
+            (Decision::Allow, _) | (Decision::Ask, Reason::Unconfigured) => return Ok(()),
+            // What the tool claims about itself may lift a default.
+            (Decision::Deny, Reason::Default(_)) if hint_counts => {}
+            (Decision::Deny, _) => return Err(refused_by_policy(&name, &verdict)),
+            // The question shows what the tool is.
+            (Decision::Ask, _) => {}
+        }
     }
     let definition = match known {
         Some(known) => known.clone(),
@@ -221,7 +227,11 @@ pub(super) async fn permit(
             }
             Ok(())
         }
-        Err(Refused::Policy { reason, .. }) => Err(refused_by_rule(&name, &reason)),
+        Err(Refused::Policy { verdict, .. }) => Err(refused_by_policy(&name, &verdict)),
+        Err(Refused::NobodyToAsk { verdict, .. }) => {
+            let rule = verdict.to_string();
+            Err(refused(&name, Refuser::NobodyToAsk { rule }))
+        }
         Err(Refused::Drifted(drift)) => {
             let difference = drift.paths.join(", ");
             let lock = drift.lock;
@@ -234,14 +244,11 @@ pub(super) async fn permit(
     }
 }
 
-fn refused_by_rule(name: &ToolName, reason: &Reason) -> Error {
-    let by = match reason {
-        Reason::Asked | Reason::Answered(_) => Refuser::User {
-            reason: reason.to_string(),
-        },
-        rule => Refuser::Policy {
-            rule: rule.to_string(),
-        },
+fn refused_by_policy(name: &ToolName, verdict: &Verdict) -> Error {
+    let because = verdict.to_string();
+    let by = match verdict.reason {
+        Reason::Asked | Reason::Answered(_) => Refuser::User { reason: because },
+        _ => Refuser::Policy { rule: because },
     };
     refused(name, by)
 }

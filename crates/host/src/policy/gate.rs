@@ -9,7 +9,7 @@ use attache_client::protocol::Tool;
 
 use super::{
     Answer, Answers, Asker, Consent, Drift, Hints, PinState, PinnedServer, Pins, Question, Reason,
-    Remember, Verdict, decide,
+    Verdict, decide,
 };
 use crate::config::{Decision, PolicyRules};
 use crate::names::ToolName;
@@ -60,7 +60,14 @@ pub enum Refused {
         /// The tool.
         name: ToolName,
         /// Why.
-        reason: Reason,
+        verdict: Verdict,
+    },
+    /// Somebody would have to be asked, and nobody is there.
+    NobodyToAsk {
+        /// The tool.
+        name: ToolName,
+        /// Why there would be a question.
+        verdict: Verdict,
     },
     /// The tool is not the one that was approved (S4).
     Drifted(Drift),
@@ -109,31 +116,38 @@ impl Gate {
     pub async fn pass(&self, call: WantedCall<'_>) -> Result<Permit, Refused> {
         let WantedCall { name, tool, .. } = call;
         let verdict = self.verdict(call.rules, name, tool, call.asker);
-        let refused = |reason| Refused::Policy {
-            name: name.clone(),
-            reason,
-        };
         if verdict.decision == Decision::Deny {
-            return Err(refused(verdict.reason));
+            let name = name.clone();
+            return Err(Refused::Policy { name, verdict });
         }
         let pinned = self.pinned(&call)?;
         let mut permit = Permit {
-            reason: verdict.reason,
+            reason: verdict.reason.clone(),
             not_stored: None,
         };
         if verdict.decision == Decision::Ask {
+            if !self.consent.can_ask() {
+                let name = name.clone();
+                return Err(Refused::NobodyToAsk { name, verdict });
+            }
             let question = Question {
                 name: name.clone(),
                 title: tool.title.clone(),
                 description: tool.description.clone(),
                 arguments: call.arguments.to_owned(),
-                reason: permit.reason,
+                verdict,
             };
             let answer = self.consent.ask(question).await;
             permit.not_stored = failure(self.answers.remember(name, answer));
             permit.reason = Reason::Asked;
             if matches!(answer, Answer::Deny(_)) {
-                return Err(refused(Reason::Asked));
+                return Err(Refused::Policy {
+                    name: name.clone(),
+                    verdict: Verdict {
+                        decision: Decision::Deny,
+                        reason: Reason::Asked,
+                    },
+                });
             }
         }
         if let (Pinned::New, Some(server)) = (pinned, call.server) {
@@ -177,16 +191,19 @@ impl Gate {
         if configured.decision != Decision::Ask {
             return configured;
         }
+        if asker == Asker::Person && configured.reason == Reason::Unconfigured {
+            return Verdict {
+                decision: Decision::Allow,
+                reason: Reason::Typed,
+            };
+        }
         let (decision, reason) = match (self.answers.recall(name), asker) {
+            (Some(Answer::Allow(remember)), _) => (Decision::Allow, Reason::Answered(remember)),
             (Some(Answer::Deny(remember)), Asker::Program) => {
                 (Decision::Deny, Reason::Answered(remember))
             }
-            // A person who types the call has changed their mind for this once.
-            (_, Asker::Person) => (Decision::Allow, Reason::Typed),
-            (Some(Answer::Allow(remember)), Asker::Program) => {
-                (Decision::Allow, Reason::Answered(remember))
-            }
-            (None, Asker::Program) => return configured,
+            // A person who types the call may have changed their mind.
+            (Some(Answer::Deny(_)), Asker::Person) | (None, _) => return configured,
         };
         Verdict { decision, reason }
     }
@@ -206,17 +223,13 @@ fn failure(stored: io::Result<()>) -> Option<String> {
 impl fmt::Display for Refused {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Policy {
-                name,
-                reason: Reason::Asked,
-            } => write!(formatter, "{name} was refused"),
-            Self::Policy {
-                name,
-                reason: Reason::Answered(remember @ (Remember::Session | Remember::Always)),
-            } => write!(formatter, "{name} was refused earlier, {remember}"),
-            Self::Policy { name, reason } => {
-                write!(formatter, "{name} may not be called: {reason}")
+            Self::Policy { name, verdict } => {
+                write!(formatter, "{name} may not be called: {verdict}")
             }
+            Self::NobodyToAsk { name, verdict } => write!(
+                formatter,
+                "{name} may not be called: {verdict}, and there is nobody to ask"
+            ),
             Self::Drifted(drift) => write!(
                 formatter,
                 "{} is no longer what was approved; see `attache trust {}` and accept the \
@@ -245,7 +258,7 @@ mod tests {
 
     use super::*;
     use crate::config::{ServerConfig, ServerName, Source, Transport};
-    use crate::policy::{Asking, NobodyToAsk};
+    use crate::policy::{Asking, NobodyToAsk, Remember};
     use attache_client::protocol::Json;
 
     /// Gives one answer always, and keeps the questions.
@@ -355,9 +368,43 @@ mod tests {
         let refused = pass(&denying, &tool(""), Asker::Person).await.unwrap_err();
         assert_eq!(
             refused.to_string(),
-            "notes/delete may not be called: the policy for all servers names it by \"*/delete\""
+            "notes/delete may not be called: the policy for all servers forbids it, by \"*/delete\""
         );
         assert!(script.1.lock().unwrap().is_empty());
+    }
+
+    #[tokio::test]
+    async fn a_typed_call_is_asked_about_where_a_rule_says_so() {
+        let asks = || PolicyRules {
+            ask: vec!["*/delete".into()],
+            ..PolicyRules::default()
+        };
+        let (allowing, script) = gate(asks(), Answer::Allow(Remember::Always));
+        for _ in 0..2 {
+            pass(&allowing, &tool(""), Asker::Person).await.unwrap();
+        }
+        assert_eq!(script.1.lock().unwrap().len(), 1, "always is remembered");
+        assert_eq!(script.1.lock().unwrap()[0].arguments, r#"{"id":7}"#);
+
+        // A refusal binds programs; the person is asked again.
+        let (refusing, script) = gate(asks(), Answer::Deny(Remember::Always));
+        for _ in 0..2 {
+            pass(&refusing, &tool(""), Asker::Person).await.unwrap_err();
+        }
+        assert_eq!(script.1.lock().unwrap().len(), 2);
+
+        let nobody = Gate::new(
+            asks(),
+            Arc::new(Answers::in_memory()),
+            Arc::new(Pins::in_memory()),
+            Arc::new(NobodyToAsk),
+        );
+        let refused = pass(&nobody, &tool(""), Asker::Person).await.unwrap_err();
+        assert_eq!(
+            refused.to_string(),
+            "notes/delete may not be called: the policy for all servers says to ask first, by \
+             \"*/delete\", and there is nobody to ask"
+        );
     }
 
     #[tokio::test]
