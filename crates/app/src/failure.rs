@@ -235,7 +235,8 @@ fn not_offered(
         let names: &[&str] = &names;
         let message = format!("{message} on the servers that answered");
         let failure = Failure::new(Kind::Connect, Exit::Unreachable, message);
-        return failure.hint(format!("could not be asked: {}", names.join(", ")));
+        let names = names.join(", ");
+        return failure.hint(format!("these servers could not be asked: {names}"));
     }
     let failure = Failure::failed(message);
     match nearest {
@@ -255,7 +256,7 @@ impl From<Error> for Failure {
                 Kind::TimedOut,
                 Exit::TimedOut,
                 format!(
-                    "{method}: no answer within {}; the server was told to stop",
+                    "{method} was not answered within {}; the server was told to stop",
                     time(after)
                 ),
             )
@@ -381,7 +382,7 @@ pub(crate) fn unreadable(method: &str, error: &serde_json::Error) -> Failure {
     Failure::new(
         Kind::ProtocolError,
         Exit::Unexpected,
-        format!("{method}: the server's answer cannot be read: {error}"),
+        format!("the server's answer to {method} cannot be read: {error}"),
     )
     .hint("--json prints it as it came")
 }

@@ -151,7 +151,8 @@ impl Session {
         let failure = match servers.iter().any(|server| is_ready(server.state)) {
             true => failure::cancelled(),
             false => Failure {
-                message: "cancelled before the server was ready; it was stopped".to_owned(),
+                message: "the request was cancelled before the server was ready; it was stopped"
+                    .to_owned(),
                 ..failure::cancelled()
             },
         };

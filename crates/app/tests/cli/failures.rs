@@ -170,7 +170,7 @@ fn fault_13_a_missing_command_is_named() {
 fn a_command_that_is_no_server() {
     let outcome = run(&["ls", "--", "sh", "-c", "echo broken >&2; exit 3"]).expect(4);
     insta::assert_snapshot!(outcome.stderr, @"
-    error: sh: no session: the server exited with code 3; its last words: broken
+    error: sh: no session came about: the server exited with code 3; its last words: broken
     hint: run the command by itself to see why it leaves
     ");
     let outcome = run(&[
@@ -233,6 +233,10 @@ fn fault_38_a_server_that_dies_during_a_call_leaves_the_outcome_unknown() {
     ])
     .expect(8);
     assert_eq!(outcome.error()["kind"], "outcome_unknown");
+    let message = outcome.error()["message"].to_string();
+    let expected = "tools/call was sent and may have had its effect, but no answer came: the server \
+                    was killed by signal 9 (SIGKILL)";
+    assert!(message.contains(expected), "{message}");
 }
 
 #[cfg(target_os = "linux")]
