@@ -9,7 +9,8 @@ use std::time::Duration;
 use attache::EraChoice;
 use attache::host::config::{Dialect, ExportForm, OnClash};
 use attache::protocol::{Extra, SubscriptionFilter};
-use clap::Parser as _;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{CommandFactory as _, Parser as _};
 
 use crate::args::{
     CommonArgs, ProgressArgs, RawArgs, RawAuth, RawCall, RawCommand, RawConfig, RawDialect, RawEra,
@@ -17,6 +18,7 @@ use crate::args::{
 };
 use crate::arguments::{self, Given};
 use crate::failure::Failure;
+use crate::names;
 use crate::output::{Format, ProgressDisplay, Verbosity};
 use crate::overrides::Overrides;
 use crate::target::Target;
@@ -182,8 +184,11 @@ impl Invocation {
             Err(error) => {
                 // A command line that cannot be parsed still says how its error shall look.
                 let ours = words.iter().take_while(|word| *word != "--");
-                let format = format(ours.into_iter().any(|word| word == "--json"));
-                Err(Refusal::Words { error, format })
+                let format = format(ours.clone().any(|word| word == "--json"));
+                Err(match unknown_verb(&error, ours) {
+                    Some(failure) => Refusal::Meaning { failure, format },
+                    None => Refusal::Words { error, format },
+                })
             }
         }
     }
@@ -218,6 +223,32 @@ impl Invocation {
             action,
         })
     }
+}
+
+/// The failure of a command line whose first word is no verb. The parser takes such a word for an
+/// argument too many, so it cannot say which verb is meant.
+fn unknown_verb<'a>(
+    error: &clap::Error,
+    words: impl Iterator<Item = &'a OsString>,
+) -> Option<Failure> {
+    let Some(ContextValue::String(given)) = error.get(ContextKind::InvalidArg) else {
+        return None;
+    };
+    if error.kind() != ErrorKind::UnknownArgument || given.starts_with('-') {
+        return None;
+    }
+    let command = RawArgs::command();
+    let verbs = command.get_subcommands().filter(|verb| !verb.is_hide_set());
+    let verbs: Vec<&str> = verbs.map(clap::Command::get_name).collect();
+    let mut before = words.take_while(|word| *word != given.as_str());
+    if before.any(|word| verbs.iter().any(|verb| *word == **verb)) {
+        return None;
+    }
+    let failure = Failure::usage(format!("there is no verb \"{given}\""));
+    Some(match names::hint(given, verbs.into_iter()) {
+        Some(hint) => failure.hint(hint),
+        None => failure,
+    })
 }
 
 fn format(json: bool) -> Format {

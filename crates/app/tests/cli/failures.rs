@@ -126,6 +126,39 @@ fn mistakes_in_arguments() {
 }
 
 #[test]
+fn an_unknown_verb_suggests_the_nearest_one() {
+    for (words, verb, hint) in [
+        (&["tool"][..], "tool", "did you mean \"tools\"?"),
+        (
+            &["--timeout", "1s", "cal", "echo"],
+            "cal",
+            "did you mean \"call\"?",
+        ),
+        (&["lst", "--", "sh"], "lst", "did you mean \"ls\"?"),
+    ] {
+        let message = format!("there is no verb \"{verb}\"");
+        let json = [&["--json"], words].concat();
+        let error = run(&json).expect(2).error();
+        assert_eq!(error["kind"], "usage");
+        assert_eq!(error["message"], message);
+        assert_eq!(error["hint"], hint);
+        let outcome = run(words).expect(2);
+        assert_eq!(outcome.stderr, format!("error: {message}\nhint: {hint}\n"));
+    }
+    let outcome = run(&["frobnicate"]).expect(2);
+    assert!(
+        outcome.stderr.contains("there are: ls, tools, "),
+        "{outcome:?}"
+    );
+    // A word too many is not a verb.
+    let outcome = run(&["tools", "one", "tool"]).expect(2);
+    assert!(
+        outcome.stderr.contains("unexpected argument"),
+        "{outcome:?}"
+    );
+}
+
+#[test]
 fn nobody_at_an_address_is_told_so() {
     let url = "http://127.0.0.1:9/mcp";
     for words in [
