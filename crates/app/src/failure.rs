@@ -24,6 +24,8 @@ pub(crate) struct Failure {
     pub(crate) server: Option<Box<str>>,
     /// The code the server answered with.
     pub(crate) code: Option<i64>,
+    /// What that code means, if it means more than its text.
+    pub(crate) meaning: Option<Meaning>,
     /// What the server said besides.
     pub(crate) data: Option<Json>,
     /// The last lines of a server that never became ready, for those who ask for them.
@@ -34,6 +36,9 @@ pub(crate) struct Failure {
 /// goes wrong before a call can be made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
+    /// The tool ran and failed: its result says how.
+    ToolFailed,
+    /// The server answered with an error, or does not have what was asked for.
     ServerError,
     TimedOut,
     Cancelled,
@@ -52,6 +57,7 @@ pub(crate) enum Kind {
 impl Kind {
     pub(crate) fn as_str(self) -> &'static str {
         match self {
+            Self::ToolFailed => "tool_failed",
             Self::ServerError => "server_error",
             Self::TimedOut => "timed_out",
             Self::Cancelled => "cancelled",
@@ -98,6 +104,7 @@ impl Failure {
             hint: None,
             server: None,
             code: None,
+            meaning: None,
             data: None,
             details: Vec::new(),
         }
@@ -116,6 +123,11 @@ impl Failure {
     /// Something was not done because nobody allowed it.
     pub(crate) fn refused(message: impl Into<String>) -> Self {
         Self::new(Kind::Refused, Exit::Cancelled, message)
+    }
+
+    /// A tool ran and failed.
+    pub(crate) fn tool_failed(message: impl Into<String>) -> Self {
+        Self::new(Kind::ToolFailed, Exit::Failed, message)
     }
 
     /// Something is not there, or did not work, on the server's side.
@@ -317,6 +329,7 @@ impl Failure {
             }
             ConnectError::Refused(error) => Self {
                 code: Some(error.code),
+                meaning: meaning(error),
                 data: error.data.clone(),
                 ..failure
             },
@@ -347,6 +360,7 @@ impl Failure {
                 Exit::Cancelled,
                 format!("the server cancelled {}: {}", error.method, error.message),
             ),
+            Meaning::ToolFailed => Self::tool_failed(error.to_string()),
             Meaning::ResourceNotFound => {
                 Self::failed(format!("the resource does not exist: {}", error.message))
                     .hint("`attache resources` lists what there is")
@@ -362,10 +376,15 @@ impl Failure {
         };
         Self {
             code: Some(error.code),
+            meaning: meaning(&error),
             data: error.data,
             ..failure
         }
     }
+}
+
+fn meaning(error: &ServerError) -> Option<Meaning> {
+    Some(error.meaning).filter(|meaning| *meaning != Meaning::Other)
 }
 
 /// The user stopped a request.
@@ -373,7 +392,7 @@ pub(crate) fn cancelled() -> Failure {
     Failure::new(
         Kind::Cancelled,
         Exit::Cancelled,
-        "cancelled; the server was told",
+        "the request was cancelled; the server was told",
     )
 }
 

@@ -12,7 +12,9 @@ fn check(words: &[&str], code: i32, expected: Value) {
     let members: Vec<_> = error.as_object().unwrap().keys().cloned().collect();
     assert_eq!(
         members,
-        ["code", "data", "hint", "kind", "message", "server"]
+        [
+            "code", "data", "hint", "kind", "meaning", "message", "server"
+        ]
     );
     for (member, value) in expected.as_object().unwrap() {
         assert_eq!(&error[member], value, "{member} of {error}");
@@ -39,7 +41,7 @@ fn an_unknown_tool_is_not_called() {
     check(
         &["call", "eco", "--no-list"],
         5,
-        json!({"kind": "server_error", "code": -32602}),
+        json!({"kind": "server_error", "code": -32602, "meaning": "invalid_params"}),
     );
 }
 
@@ -47,7 +49,9 @@ fn an_unknown_tool_is_not_called() {
 fn a_tool_that_fails_prints_its_result_and_exits_5() {
     let outcome = run(&["call", "count", "to=0", "--json"]).expect(5);
     assert_eq!(outcome.document()["isError"], true);
-    assert_eq!(outcome.error()["kind"], "server_error");
+    let error = outcome.error();
+    assert_eq!(error["kind"], "tool_failed");
+    assert_eq!([&error["code"], &error["meaning"]], [&Value::Null; 2]);
     let outcome = run(&["call", "count", "to=0"]).expect(5);
     assert_eq!(
         outcome.stdout,
@@ -69,6 +73,7 @@ fn resources_and_prompts_that_do_not_exist() {
                 "kind": "server_error",
                 "message": "the resource does not exist: there is no resource demo://nothing",
                 "code": code,
+                "meaning": "resource_not_found",
                 "data": {"uri": "demo://nothing"},
             }),
         );
