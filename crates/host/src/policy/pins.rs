@@ -161,13 +161,18 @@ impl Pins {
     /// How a tool stands to the user's own pin, whatever a lock file says.
     pub fn own_state(&self, server: &PinnedServer, tool: &Tool) -> io::Result<PinState> {
         let now = Pin::of(tool);
-        self.with(server, |tools| {
-            match tools.and_then(|tools| tools.get(&tool.name)) {
-                None => PinState::New,
-                Some(pin) if pin.digest == now.digest => PinState::Same,
-                Some(pin) => PinState::Drifted(drift(server, tool, pin, &now, None)),
-            }
-        })
+        let compare = |tools: Option<&Tools>| match tools.and_then(|tools| tools.get(&tool.name)) {
+            None => PinState::New,
+            Some(pin) if pin.digest == now.digest => PinState::Same,
+            Some(pin) => PinState::Drifted(drift(server, tool, pin, &now, None)),
+        };
+        let state = self.with(server, compare)?;
+        if self.folder.is_none() || !matches!(state, PinState::Drifted(_)) {
+            return Ok(state);
+        }
+        // The user may have approved it meanwhile, by another process.
+        self.known().remove(server);
+        self.with(server, compare)
     }
 
     /// Pins all tools of a server that was never used before; one that was is left as it is.

@@ -145,6 +145,11 @@ fn s26_the_first_use_pins_and_later_ones_do_not() {
     later.first_use(&server(), [&tool(OTHER), &fresh]).unwrap();
     drift_of(&later, &tool(OTHER));
     assert_eq!(state(&later, &fresh), PinState::New);
+    // What one process approves, another that runs sees when it matters.
+    let approving = Pins::in_folder(scratch.path());
+    approving.accept(&server(), [&tool(OTHER)]).unwrap();
+    assert_eq!(state(&later, &tool(OTHER)), PinState::Same);
+    approving.accept(&server(), [&tool(SEARCH)]).unwrap();
     // A process that has looked before the first use of another learns of it when it pins.
     pins.first_use(&server(), [&tool(OTHER)]).unwrap();
     drift_of(&pins, &tool(OTHER));
