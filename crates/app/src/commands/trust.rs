@@ -115,7 +115,11 @@ async fn approve_tools(
         // The lock file counts only if it is to be written.
         let state = match lock {
             LockWriting::Left => pins.own_state(&pinned, tool),
-            LockWriting::Written => pins.state(&pinned, tool),
+            LockWriting::Written => match pins.state(&pinned, tool) {
+                // Nobody has seen what was pinned on first use.
+                Ok(PinState::Same) if pins.lock_of(&pinned).is_none() => Ok(PinState::New),
+                state => state,
+            },
         };
         review.add(
             server,
@@ -123,10 +127,7 @@ async fn approve_tools(
             state.map_err(|error| cannot("read what was approved", error))?,
         );
     }
-    let lock_file = configuration
-        .lock_file()
-        .filter(|_| lock == LockWriting::Written);
-    if review.fresh + review.changed == 0 && lock_file.is_none() {
+    if review.fresh + review.changed == 0 {
         let count = tools.len();
         let text = format!("all {count} tools of {server} are as you used or approved them");
         return output.text(&Text::line(&text));
@@ -136,6 +137,8 @@ async fn approve_tools(
     agreed(&question, approval, output).await?;
     pins.accept(&pinned, &tools)
         .map_err(|error| cannot("remember it", error))?;
+    let lock_file = configuration.lock_file();
+    let lock_file = lock_file.filter(|_| lock == LockWriting::Written);
     if let Some(file) = &lock_file {
         Lock::write(file, &config.name, &tools)
             .map_err(|error| cannot("write the lock file", error))?;

@@ -188,11 +188,12 @@ fn s26_a_lock_file_never_approves_anything() {
     let home = &server.home;
     home.run(&CALL).expect(0);
     let outcome = home.run(&["trust", "mine", "--lock", "--yes"]).expect(0);
+    assert!(outcome.stderr.contains("new: mine/echo\n"), "{outcome:?}");
     let lock = server.lock();
     assert_eq!(
         outcome.stdout,
         format!(
-            "0 tools of mine are approved, 0 of them changed; {} lists all 3\n",
+            "3 tools of mine are approved, 0 of them changed; {} lists all 3\n",
             lock.display()
         )
     );

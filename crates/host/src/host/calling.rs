@@ -189,7 +189,7 @@ pub(super) async fn permit(
     let shared = &station.shared;
     let gate = shared.gate();
     let server = station.pinned_as();
-    let known = station.known::<Tool>();
+    let known = station.known_to_calls();
     let known = known.as_ref().and_then(|tools| tools.by_name(tool));
     let binds = match server {
         Some(server) => shared.pins.binds(server, tool).unwrap_or(true),

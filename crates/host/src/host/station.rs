@@ -33,6 +33,10 @@ use crate::supervisor::{
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
+/// How long a list is good enough to check calls, although the server has announced another. A
+/// server that announces after each list would otherwise be listed for every call (fault 50).
+const CHECKED_AGAIN_AFTER: Duration = Duration::from_secs(1);
+
 /// Where a server comes from.
 pub(crate) enum Provenance {
     /// The configuration: it is started as that says, and a reload may replace it.
@@ -381,6 +385,16 @@ impl Station {
         let key = self.key(What::List(T::KIND));
         let cached = self.shared.cache.remembered(&key, &self.epochs)?;
         T::of(&cached).cloned()
+    }
+
+    /// The tools as a call is checked against them: known and not outdated, or fetched a moment ago.
+    pub(crate) fn known_to_calls(&self) -> Option<Arc<Entries<Tool>>> {
+        self.known::<Tool>().or_else(|| {
+            let key = self.key(What::List(ListKind::Tools));
+            let cache = &self.shared.cache;
+            let cached = cache.lately(&key, &self.epochs, CHECKED_AGAIN_AFTER)?;
+            Tool::of(&cached).cloned()
+        })
     }
 
     /// Whether the list is remembered from when it was last fetched.
