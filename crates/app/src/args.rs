@@ -238,7 +238,9 @@ Example:
     /// Approve a project's configuration file, or the tools of a server as they are now
     #[command(after_help = "\
 Without SERVER the configuration file that came with a folder is shown and approved. With SERVER
-its tools are compared with those that you approved before; differences are shown and accepted.
+its tools are compared with what they were when you first used or last approved them; new and
+changed ones are shown and accepted. --lock writes them to attache.lock as well, beside the
+configuration file, which others can share: a server it names has exactly the tools it lists.
 
 Example:
   attache trust notes")]
@@ -310,6 +312,9 @@ pub(crate) struct RawTrust {
     /// Approve without asking, for scripts
     #[arg(short, long)]
     pub(crate) yes: bool,
+    /// Write the server's tools to attache.lock too
+    #[arg(long, requires = "name")]
+    pub(crate) lock: bool,
 }
 
 #[derive(Debug, Subcommand)]
@@ -450,6 +455,9 @@ pub(crate) struct RawCall {
     /// Do not list the tools first
     #[arg(long)]
     pub(crate) no_list: bool,
+    /// Call it without asking where the policy says to ask
+    #[arg(short, long)]
+    pub(crate) yes: bool,
     #[command(flatten)]
     pub(crate) progress: ProgressArgs,
     /// Save the first image, sound or other binary content

@@ -16,7 +16,9 @@ const TRUST_FILE: &str = "trust.json";
 const ANSWERS_FILE: &str = "answers.json";
 /// The folder of logins in the state folder.
 const LOGINS_FOLDER: &str = "logins";
-/// The file of approved definitions of tools, beside the configuration file.
+/// The folder of pinned definitions of tools, below the state folder.
+const PINS_FOLDER: &str = "pins";
+/// The file of definitions of tools that can make pins stricter, beside the configuration file.
 const LOCK_FILE: &str = "attache.lock";
 
 /// The machine and the user, and the file they named.
@@ -95,7 +97,12 @@ impl Configuration {
         Some(self.state_folder()?.join(LOGINS_FOLDER))
     }
 
-    /// Where the approved definitions of tools of this configuration are kept.
+    /// Where the definitions of tools are kept that the user has used or approved.
+    pub(crate) fn pins_folder(&self) -> Option<PathBuf> {
+        Some(self.state_folder()?.join(PINS_FOLDER))
+    }
+
+    /// Where definitions of tools may lie that belong to this configuration.
     pub(crate) fn lock_file(&self) -> Option<PathBuf> {
         Some(self.found()?.file.with_file_name(LOCK_FILE))
     }

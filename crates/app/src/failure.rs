@@ -24,6 +24,8 @@ pub(crate) struct Failure {
     pub(crate) server: Option<Box<str>>,
     /// The code the server answered with.
     pub(crate) code: Option<i64>,
+    /// What that code means, if it means more than its text.
+    pub(crate) meaning: Option<Meaning>,
     /// What the server said besides.
     pub(crate) data: Option<Json>,
     /// The last lines of a server that never became ready, for those who ask for them.
@@ -34,6 +36,9 @@ pub(crate) struct Failure {
 /// goes wrong before a call can be made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
+    /// The tool ran and failed: its result says how.
+    ToolFailed,
+    /// The server answered with an error, or does not have what was asked for.
     ServerError,
     TimedOut,
     Cancelled,
@@ -52,6 +57,7 @@ pub(crate) enum Kind {
 impl Kind {
     pub(crate) fn as_str(self) -> &'static str {
         match self {
+            Self::ToolFailed => "tool_failed",
             Self::ServerError => "server_error",
             Self::TimedOut => "timed_out",
             Self::Cancelled => "cancelled",
@@ -98,6 +104,7 @@ impl Failure {
             hint: None,
             server: None,
             code: None,
+            meaning: None,
             data: None,
             details: Vec::new(),
         }
@@ -116,6 +123,11 @@ impl Failure {
     /// Something was not done because nobody allowed it.
     pub(crate) fn refused(message: impl Into<String>) -> Self {
         Self::new(Kind::Refused, Exit::Cancelled, message)
+    }
+
+    /// A tool ran and failed.
+    pub(crate) fn tool_failed(message: impl Into<String>) -> Self {
+        Self::new(Kind::ToolFailed, Exit::Failed, message)
     }
 
     /// Something is not there, or did not work, on the server's side.
@@ -208,18 +220,19 @@ impl From<HostError> for Failure {
             HostError::Refused { server, tool, by } => {
                 let failure = Self::refused(format!("{tool} was not called: {by}"));
                 match by {
-                    Refuser::Drift { difference } => Self {
-                        message: format!(
-                            "{tool} was not called: it is not what you approved, \
-                             it differs in {difference}"
-                        ),
-                        ..failure
-                    }
-                    .hint(format!(
+                    Refuser::Drift { lock: None, .. } => failure.hint(format!(
                         "`attache trust {server}` shows the difference and accepts it"
                     )),
+                    Refuser::Drift { lock: Some(_), .. } | Refuser::NotLocked { .. } => failure
+                        .hint(format!(
+                            "`attache trust {server} --lock` shows the difference and writes it \
+                             to the lock file"
+                        )),
                     Refuser::Policy { .. } => failure.hint("change the policy in attache.toml"),
-                    Refuser::User { .. } => failure,
+                    Refuser::NobodyToAsk { .. } => {
+                        failure.hint("call it on a terminal, or say yes beforehand with --yes")
+                    }
+                    Refuser::UnreadablePins { .. } | Refuser::User { .. } => failure,
                 }
             }
             HostError::Request { error, .. } => error.into(),
@@ -241,7 +254,7 @@ fn not_offered(
     if !unasked.is_empty() {
         let message = format!("{message} on the servers that answered");
         let failure = Failure::new(Kind::Connect, Exit::Unreachable, message);
-        let silent = format!("could not be asked: {}", joined(unasked));
+        let silent = format!("these servers could not be asked: {}", joined(unasked));
         return failure.hint(match nearest {
             Some(nearest) => format!("did you mean \"{nearest}\"? {silent}"),
             None => silent,
@@ -270,7 +283,7 @@ impl From<Error> for Failure {
                 Kind::TimedOut,
                 Exit::TimedOut,
                 format!(
-                    "{method}: no answer within {}; the server was told to stop",
+                    "{method} was not answered within {}; the server was told to stop",
                     time(after)
                 ),
             )
@@ -331,6 +344,7 @@ impl Failure {
             }
             ConnectError::Refused(error) => Self {
                 code: Some(error.code),
+                meaning: meaning(error),
                 data: error.data.clone(),
                 ..failure
             },
@@ -361,6 +375,7 @@ impl Failure {
                 Exit::Cancelled,
                 format!("the server cancelled {}: {}", error.method, error.message),
             ),
+            Meaning::ToolFailed => Self::tool_failed(error.to_string()),
             Meaning::ResourceNotFound => {
                 Self::failed(format!("the resource does not exist: {}", error.message))
                     .hint("`attache resources` lists what there is")
@@ -376,10 +391,15 @@ impl Failure {
         };
         Self {
             code: Some(error.code),
+            meaning: meaning(&error),
             data: error.data,
             ..failure
         }
     }
+}
+
+fn meaning(error: &ServerError) -> Option<Meaning> {
+    Some(error.meaning).filter(|meaning| *meaning != Meaning::Other)
 }
 
 /// The user stopped a request.
@@ -387,7 +407,7 @@ pub(crate) fn cancelled() -> Failure {
     Failure::new(
         Kind::Cancelled,
         Exit::Cancelled,
-        "cancelled; the server was told",
+        "the request was cancelled; the server was told",
     )
 }
 
@@ -396,7 +416,7 @@ pub(crate) fn unreadable(method: &str, error: &serde_json::Error) -> Failure {
     Failure::new(
         Kind::ProtocolError,
         Exit::Unexpected,
-        format!("{method}: the server's answer cannot be read: {error}"),
+        format!("the server's answer to {method} cannot be read: {error}"),
     )
     .hint("--json prints it as it came")
 }

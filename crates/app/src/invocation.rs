@@ -11,7 +11,8 @@ use attache::EraChoice;
 use attache::host::config::{Dialect, ExportForm, OnClash};
 use attache::protocol::{Era, Extra, Revision, SubscriptionFilter};
 use attache::server::BeforeInitialized;
-use clap::FromArgMatches as _;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{CommandFactory as _, FromArgMatches as _};
 
 use crate::args::{
     CommonArgs, ProgressArgs, RawArgs, RawAuth, RawCall, RawCommand, RawConfig, RawDialect, RawEra,
@@ -19,6 +20,7 @@ use crate::args::{
 };
 use crate::arguments::{self, Given};
 use crate::failure::Failure;
+use crate::names;
 use crate::output::{Format, ProgressDisplay, Verbosity};
 use crate::overrides::Overrides;
 use crate::target::Target;
@@ -77,7 +79,10 @@ pub(crate) enum Action {
         lines: usize,
     },
     Doctor,
-    Trust(Approval),
+    Trust {
+        approval: Approval,
+        lock: LockWriting,
+    },
     AuthStatus,
     AuthLogin,
     AuthLogout,
@@ -124,9 +129,10 @@ pub(crate) enum Follow {
 }
 
 /// How the user approves something.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Approval {
     /// By answering a question.
+    #[default]
     Asked,
     /// By an option, beforehand.
     Given,
@@ -139,6 +145,13 @@ impl Approval {
             false => Self::Asked,
         }
     }
+}
+
+/// Whether the approved tools of a server go into the lock file too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LockWriting {
+    Left,
+    Written,
 }
 
 /// Servers to take over from other tools.
@@ -166,6 +179,8 @@ pub(crate) struct Call {
     /// Arguments that were given as one object.
     pub(crate) whole: Extra,
     pub(crate) listing: Listing,
+    /// How the user approves it where the policy says to ask.
+    pub(crate) approval: Approval,
     pub(crate) progress: ProgressDisplay,
     pub(crate) out: Option<PathBuf>,
 }
@@ -205,8 +220,11 @@ impl Invocation {
             Err(error) => {
                 // A command line that cannot be parsed still says how its error shall look.
                 let ours = words.iter().take_while(|word| *word != "--");
-                let format = format(ours.into_iter().any(|word| word == "--json"));
-                Err(Refusal::Words { error, format })
+                let format = format(ours.clone().any(|word| word == "--json"));
+                Err(match unknown_verb(&error, ours) {
+                    Some(failure) => Refusal::Meaning { failure, format },
+                    None => Refusal::Words { error, format },
+                })
             }
         }
     }
@@ -241,6 +259,32 @@ impl Invocation {
             action,
         })
     }
+}
+
+/// The failure of a command line whose first word is no verb. The parser takes such a word for an
+/// argument too many, so it cannot say which verb is meant.
+fn unknown_verb<'a>(
+    error: &clap::Error,
+    words: impl Iterator<Item = &'a OsString>,
+) -> Option<Failure> {
+    let Some(ContextValue::String(given)) = error.get(ContextKind::InvalidArg) else {
+        return None;
+    };
+    if error.kind() != ErrorKind::UnknownArgument || given.starts_with('-') {
+        return None;
+    }
+    let command = RawArgs::command();
+    let verbs = command.get_subcommands().filter(|verb| !verb.is_hide_set());
+    let verbs: Vec<&str> = verbs.map(clap::Command::get_name).collect();
+    let mut before = words.take_while(|word| *word != given.as_str());
+    if before.any(|word| verbs.iter().any(|verb| *word == **verb)) {
+        return None;
+    }
+    let failure = Failure::usage(format!("there is no verb \"{given}\""));
+    Some(match names::hint(given, verbs.into_iter()) {
+        Some(hint) => failure.hint(hint),
+        None => failure,
+    })
 }
 
 fn format(json: bool) -> Format {
@@ -311,7 +355,14 @@ fn understand_command(
             (Action::Logs { follow, lines }, args.name)
         }
         RawCommand::Doctor(args) => named(Action::Doctor, args, target),
-        RawCommand::Trust(args) => (Action::Trust(Approval::by_option(args.yes)), args.name),
+        RawCommand::Trust(args) => {
+            let approval = Approval::by_option(args.yes);
+            let lock = match args.lock {
+                true => LockWriting::Written,
+                false => LockWriting::Left,
+            };
+            (Action::Trust { approval, lock }, args.name)
+        }
         RawCommand::Auth(RawAuth::Status { name }) => (Action::AuthStatus, name),
         RawCommand::Auth(RawAuth::Login { name }) => (Action::AuthLogin, Some(name)),
         RawCommand::Auth(RawAuth::Logout { name }) => (Action::AuthLogout, Some(name)),
@@ -370,6 +421,7 @@ fn understand_call(raw: RawCall) -> Result<Call, Failure> {
             true => Listing::Skip,
             false => Listing::First,
         },
+        approval: approval(raw.yes),
         progress: understand_progress(&raw.progress),
         out: raw.out,
     })

@@ -12,12 +12,13 @@ use attache::host::config::{
     AuthConfig, Config, HttpFlavor, Origin, Problem, Restart, RestartWhen, ServerConfig,
     ServerName, Severity, Source, Transport,
 };
-use attache::host::policy::{Answers, Pins};
+use attache::host::policy::{Answers, Lock, Pins};
 use attache::host::{Accounts, Error, Host, HostBuilder, Lifetime, nearest};
 use attache_servers::demo;
 
 use crate::configuration::{Configuration, problem_failure};
 use crate::failure::Failure;
+use crate::invocation::Approval;
 use crate::overrides::Overrides;
 use crate::target::{Target, program_name};
 
@@ -69,6 +70,8 @@ pub(crate) struct Roster {
     misconfigured: Vec<(String, Problem)>,
     /// Servers inside this executable that nobody has named.
     waiting: Vec<&'static BuiltIn>,
+    /// How the user approves calls where the policy says to ask.
+    approval: Approval,
     places: Places,
 }
 
@@ -77,6 +80,7 @@ pub(crate) struct Roster {
 struct Places {
     state: Option<PathBuf>,
     answers: Option<PathBuf>,
+    pins: Option<PathBuf>,
     lock: Option<PathBuf>,
     /// Logins are the user's, whatever servers are named.
     logins: Option<PathBuf>,
@@ -139,9 +143,11 @@ impl Roster {
             typed: None,
             misconfigured: misconfigured.into_iter().collect(),
             waiting: Vec::new(),
+            approval: Approval::Asked,
             places: Places {
                 state,
                 answers: configuration.answers_file(),
+                pins: configuration.pins_folder(),
                 lock: configuration.lock_file(),
                 logins: None,
             },
@@ -255,12 +261,36 @@ impl Roster {
         &self.waiting
     }
 
-    /// The approved definitions of tools.
+    /// The definitions of tools that the user has used or approved. Servers inside this executable
+    /// change with it, so they are pinned for one command only.
     pub(crate) fn pins(&self) -> Result<Pins, Failure> {
-        match &self.places.lock {
-            Some(file) => Pins::in_file(file).map_err(|error| Failure::config(error.to_string())),
-            None => Ok(Pins::in_memory()),
-        }
+        let all_built_in = self.servers().all(|server| BuiltIn::of(server).is_some());
+        let pins = match &self.places.pins {
+            Some(folder) if !all_built_in => Pins::in_folder(folder),
+            _ => Pins::in_memory(),
+        };
+        let lock = self.places.lock.as_deref();
+        let lock = lock.map(Lock::read).transpose();
+        let lock = lock.map_err(|error| Failure::config(error.to_string()))?;
+        Ok(pins.tightened_by(lock.flatten()))
+    }
+
+    /// The same, with calls approved in this way.
+    pub(crate) fn approved(mut self, approval: Approval) -> Self {
+        self.approval = approval;
+        self
+    }
+
+    /// How the user approves calls where the policy says to ask.
+    pub(crate) fn approval(&self) -> Approval {
+        self.approval
+    }
+
+    /// The same servers, whose tools are looked at without being pinned.
+    pub(crate) fn unpinned(mut self) -> Self {
+        self.places.pins = None;
+        self.places.lock = None;
+        self
     }
 
     /// The logins of the user.

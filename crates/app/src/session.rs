@@ -13,10 +13,11 @@ use attache::protocol::LogLevel;
 use attache::{Client, ShutdownForm};
 use tokio::task::JoinHandle;
 
-use crate::ask::Asker;
+use crate::ask::{self, Asker};
 use crate::configuration::problem_failure;
 use crate::failure::{self, Failure};
 use crate::interrupt::Interrupts;
+use crate::invocation::Approval;
 use crate::output::{Output, Style, Text, Verbosity};
 use crate::roster::{BuiltIn, Roster};
 
@@ -61,10 +62,15 @@ impl Session {
             .into_iter()
             .find(|form| *form != ShutdownForm::Close)
             .unwrap_or(ShutdownForm::Close);
+        let approval = roster.approval();
         let mut builder = roster.host()?;
         if output.can_ask() {
             // Without somebody to ask, servers are not told that they could (C-ELIC-01).
-            builder = builder.questions(Asker::new(output.clone()));
+            let asker = Asker::new(output.clone());
+            builder = builder.questions(asker.clone()).consent(asker);
+        }
+        if approval == Approval::Given {
+            builder = builder.consent(ask::GivenBeforehand);
         }
         let host = builder.start();
         let listener = listen(&host, log_level, output);
@@ -145,7 +151,8 @@ impl Session {
         let failure = match servers.iter().any(|server| is_ready(server.state)) {
             true => failure::cancelled(),
             false => Failure {
-                message: "cancelled before the server was ready; it was stopped".to_owned(),
+                message: "the request was cancelled before the server was ready; it was stopped"
+                    .to_owned(),
                 ..failure::cancelled()
             },
         };

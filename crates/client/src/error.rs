@@ -104,26 +104,32 @@ impl fmt::Display for Error {
             Self::Connect(error) => error.fmt(formatter),
             Self::Server(error) => error.fmt(formatter),
             Self::TimedOut { method, after } => {
-                write!(formatter, "{method}: no answer within {after:?}")
+                write!(formatter, "{method} was not answered within {after:?}")
             }
-            Self::Cancelled { method } => write!(formatter, "{method}: cancelled"),
+            Self::Cancelled { method } => write!(formatter, "{method} was cancelled"),
             Self::NotSent { method, reason } => {
-                write!(formatter, "{method}: not sent, {reason}")
+                write!(formatter, "{method} was not sent: {reason}")
             }
             Self::OutcomeUnknown { method, reason } => write!(
                 formatter,
-                "{method}: sent, but {reason} before the answer; it may have had its effect"
+                "{method} was sent and may have had its effect, but no answer came: {reason}"
             ),
-            Self::Http { method, problem } => write!(formatter, "{method}: {problem}"),
+            Self::Http { method, problem } => {
+                write!(formatter, "{method} brought no result: {problem}")
+            }
             Self::Protocol { method, problem } => {
                 write!(
                     formatter,
-                    "{method}: the server broke the protocol: {problem}"
+                    "the server broke the protocol in its answer to {method}: {problem}"
                 )
             }
-            Self::Unsupported { method, reason } => write!(formatter, "{method}: {reason}"),
+            Self::Unsupported { method, reason } => {
+                write!(formatter, "{method} was not sent: {reason}")
+            }
             Self::Input(problem) => formatter.write_str(problem),
-            Self::Refused { method, reason } => write!(formatter, "{method}: {reason}"),
+            Self::Refused { method, reason } => {
+                write!(formatter, "{method} brought no result: {reason}")
+            }
         }
     }
 }
@@ -196,24 +202,30 @@ impl fmt::Display for ConnectError {
                 }
                 write_tail(formatter, stderr)
             }
-            Self::Lost(reason) => write!(formatter, "no session: {reason}"),
+            Self::Lost(reason @ CloseReason::Unreachable(_)) => reason.fmt(formatter),
+            Self::Lost(reason) => write!(formatter, "no session came about: {reason}"),
             Self::NoCommonRevision { offered, wanted } => {
                 let wanted: Vec<_> = wanted.iter().map(|revision| revision.as_str()).collect();
                 write!(
                     formatter,
-                    "no common protocol revision: the server offers {}, wanted {}",
+                    "the server and this client have no protocol revision in common: the server \
+                     offers {}, and this client may speak {}",
                     or_nothing(&offered.join(", ")),
                     wanted.join(", ")
                 )
             }
-            Self::Refused(error) => write!(formatter, "the server refused the handshake: {error}"),
+            Self::Refused(error) => write!(
+                formatter,
+                "the server refused the handshake ({}): {} (code {})",
+                error.method, error.message, error.code
+            ),
             Self::Protocol(problem) => {
                 write!(
                     formatter,
                     "the server broke the protocol in the handshake: {problem}"
                 )
             }
-            Self::Http(error) => write!(formatter, "no session: {error}"),
+            Self::Http(error) => write!(formatter, "no session came about: {error}"),
             Self::NoServer { answers } => write!(
                 formatter,
                 "there is no MCP server at this address; check it. It answered: {}",
@@ -330,7 +342,7 @@ impl fmt::Display for ServerError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             formatter,
-            "{}: the server answered: {} (code {})",
+            "the server answered {} with an error: {} (code {})",
             self.method, self.message, self.code
         )
     }
@@ -359,4 +371,66 @@ pub enum Meaning {
     UnsupportedVersion,
     /// No meaning beyond the text.
     Other,
+}
+
+impl Meaning {
+    /// A word for it that programs can match.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::ResourceNotFound => "resource_not_found",
+            Self::ToolFailed => "tool_failed",
+            Self::Cancelled => "cancelled",
+            Self::MethodNotFound => "method_not_found",
+            Self::InvalidParams => "invalid_params",
+            Self::UrlElicitationRequired => "url_elicitation_required",
+            Self::MissingCapability => "missing_capability",
+            Self::UnsupportedVersion => "unsupported_version",
+            Self::Other => "other",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_read_as_sentences() {
+        let method = || "tools/call".to_owned();
+        let reason = || CloseReason::Exited {
+            exit: ExitReason::Signal(9),
+            stderr: vec!["out of memory".to_owned()],
+        };
+        for (error, text) in [
+            (
+                Error::OutcomeUnknown {
+                    method: method(),
+                    reason: reason(),
+                },
+                "tools/call was sent and may have had its effect, but no answer came: the server \
+                 was killed by signal 9 (SIGKILL)",
+            ),
+            (
+                Error::NotSent {
+                    method: method(),
+                    reason: CloseReason::EndOfStream,
+                },
+                "tools/call was not sent: the server closed its output",
+            ),
+            (
+                Error::Connect(ConnectError::Lost(reason())),
+                "no session came about: the server was killed by signal 9 (SIGKILL)",
+            ),
+            (
+                Error::TimedOut {
+                    method: method(),
+                    after: Duration::from_secs(5),
+                },
+                "tools/call was not answered within 5s",
+            ),
+        ] {
+            let error = error.to_string();
+            assert!(error.starts_with(text), "{error}");
+        }
+    }
 }

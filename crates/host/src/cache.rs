@@ -342,6 +342,15 @@ impl Cache {
         self.store.invalidate(key);
     }
 
+    /// What was fetched at most so long ago, also if the server has announced a change of it since.
+    /// Nothing if everything of the server is outdated, as after its restart.
+    pub(crate) fn lately(&self, key: &Key, epochs: &Epochs, within: Duration) -> Option<Cached> {
+        let entry = self.store.get(key)?;
+        let same_server = entry.epoch.0 == epochs.of(&key.what).0;
+        let good = same_server && entry.fetched.elapsed() <= within;
+        good.then(|| entry.value.clone())
+    }
+
     /// What is remembered at all.
     pub(crate) fn last_known(&self, key: &Key) -> Option<Cached> {
         self.store.get(key).map(|entry| entry.value.clone())

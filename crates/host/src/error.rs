@@ -3,6 +3,7 @@
 //! Owns the sentences: what happened, to which server, and what to do about it.
 
 use std::fmt;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -101,10 +102,15 @@ pub enum Error {
 pub enum Refuser {
     /// A rule of the configuration.
     Policy {
-        /// Which rule.
+        /// Which rule, as a clause.
         rule: String,
     },
-    /// The user, or the lack of one to ask.
+    /// The policy says to ask, and there is nobody to ask.
+    NobodyToAsk {
+        /// Which rule, as a clause.
+        rule: String,
+    },
+    /// The user.
     User {
         /// Why.
         reason: String,
@@ -113,6 +119,18 @@ pub enum Refuser {
     Drift {
         /// In what.
         difference: String,
+        /// The lock file, if that is what it differs from, and not what the user has used.
+        lock: Option<PathBuf>,
+    },
+    /// The lock file names the server and does not list the tool (S26).
+    NotLocked {
+        /// The lock file.
+        file: PathBuf,
+    },
+    /// What was approved cannot be read.
+    UnreadablePins {
+        /// Why not, and what to do about it.
+        problem: String,
     },
 }
 
@@ -199,7 +217,8 @@ impl fmt::Display for Error {
                     [] => Ok(()),
                     unasked => {
                         let names: Vec<_> = unasked.iter().map(ServerName::as_str).collect();
-                        write!(formatter, "; could not be asked: {}", names.join(", "))
+                        let names = names.join(", ");
+                        write!(formatter, "; these servers could not be asked: {names}")
                     }
                 }
             }
@@ -253,13 +272,28 @@ fn meant(formatter: &mut fmt::Formatter<'_>, nearest: Option<&str>) -> fmt::Resu
 impl fmt::Display for Refuser {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Policy { rule } => write!(formatter, "{rule} forbids it"),
+            Self::Policy { rule } => formatter.write_str(rule),
+            Self::NobodyToAsk { rule } => write!(formatter, "{rule}, and there is nobody to ask"),
             Self::User { reason } => formatter.write_str(reason),
-            Self::Drift { difference } => write!(
+            Self::Drift {
+                difference,
+                lock: None,
+            } => write!(
                 formatter,
-                "its definition is not the approved one ({difference}); \
-                 look at the difference and trust it again"
+                "it is not what was approved, it differs in {difference}"
             ),
+            Self::Drift {
+                difference,
+                lock: Some(lock),
+            } => write!(
+                formatter,
+                "it is not what {} says, it differs in {difference}",
+                lock.display()
+            ),
+            Self::NotLocked { file } => write!(formatter, "{} does not list it", file.display()),
+            Self::UnreadablePins { problem } => {
+                write!(formatter, "what was approved cannot be read: {problem}")
+            }
         }
     }
 }

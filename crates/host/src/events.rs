@@ -104,6 +104,12 @@ pub enum EventKind {
         /// What.
         problem: String,
     },
+    /// An answer of the user, or the definition of a tool, was not written down, so it holds for
+    /// this program only.
+    NotStored {
+        /// Why.
+        problem: String,
+    },
     /// Any other notification of the server.
     Notification {
         /// Its name.

@@ -4,6 +4,7 @@
 //! what an answer must look like is the form's own knowledge. Nothing is opened or sent without a
 //! yes (C-ELIC-12, C-ELIC-13).
 
+mod calls;
 mod sampling;
 
 use std::io::BufRead as _;
@@ -18,6 +19,8 @@ use attache::protocol::{
 use attache::{ElicitationModes, Refusal, SamplingTools};
 use serde_json::Value;
 use tokio::sync::{Mutex, mpsc};
+
+pub(crate) use calls::GivenBeforehand;
 
 use crate::output::{Output, Style, Text};
 

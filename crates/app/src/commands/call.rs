@@ -38,7 +38,7 @@ pub(super) async fn run(call: Call, session: &Session, output: &Output) -> Resul
         ));
     }
     let progress = output.progress(&name, call.progress);
-    // What a person types is its own consent; pins and `deny` hold all the same.
+    // What a person types is its own consent; pins, `deny` and `ask` hold all the same.
     let request = session
         .host
         .call(format!("{server}/{name}"), assembled.arguments)
@@ -136,7 +136,7 @@ fn show(result: &CallToolResult) -> Text {
 fn failed(tool: &str, result: &CallToolResult, format: Format) -> Failure {
     let text = result.text();
     match text.lines().next().filter(|_| format == Format::Json) {
-        Some(line) => Failure::failed(format!("the tool {tool} failed: {line}")),
-        None => Failure::failed(format!("the tool {tool} failed")),
+        Some(line) => Failure::tool_failed(format!("the tool {tool} failed: {line}")),
+        None => Failure::tool_failed(format!("the tool {tool} failed")),
     }
 }

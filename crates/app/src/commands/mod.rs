@@ -90,7 +90,9 @@ async fn without_servers(
             logs::run(target, configuration, follow, lines, output).await
         }
         Action::Doctor => doctor::run(target, configuration, overrides, output).await,
-        Action::Trust(approval) => trust::run(target, configuration, approval, output).await,
+        Action::Trust { approval, lock } => {
+            trust::run(target, configuration, approval, lock, output).await
+        }
         Action::AuthStatus => auth::status(target, configuration, output).await,
         Action::AuthLogin => auth::login(target, configuration, output).await,
         Action::AuthLogout => auth::logout(target, configuration, output).await,
@@ -119,7 +121,7 @@ async fn open(
 ) -> Result<Session, Failure> {
     let roster = Roster::of(target, configuration, overrides)?;
     let roster = match action {
-        Action::Call(call) => roster.narrowed_by(&call.tool)?,
+        Action::Call(call) => roster.narrowed_by(&call.tool)?.approved(call.approval),
         Action::Prompt { name, .. } => roster.narrowed_by(name)?,
         _ => roster,
     };

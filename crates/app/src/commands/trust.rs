@@ -3,8 +3,7 @@
 //! What is approved is what was shown: the text that was read, the definitions that were listed
 //! (S3, S4).
 
-use attache::host::names::ToolName;
-use attache::host::policy::{Drift, PinState};
+use attache::host::policy::{DiffLine, Lock, PinState, PinnedServer, whole};
 use attache::host::trust::{AsWritten, Loaded, TrustState, WrittenSetting};
 use attache::protocol::Tool;
 
@@ -12,7 +11,7 @@ use super::listing;
 use crate::ask::Asker;
 use crate::configuration::{Configuration, problem_failure, whole_file};
 use crate::failure::Failure;
-use crate::invocation::{Approval, Completeness};
+use crate::invocation::{Approval, Completeness, LockWriting};
 use crate::output::{Output, Style, Text};
 use crate::overrides::Overrides;
 use crate::roster::Roster;
@@ -23,6 +22,7 @@ pub(super) async fn run(
     target: &Target,
     configuration: &Configuration,
     approval: Approval,
+    lock: LockWriting,
     output: &Output,
 ) -> Result<(), Failure> {
     let loaded = configuration.load()?;
@@ -34,7 +34,7 @@ pub(super) async fn run(
         return approve_file(loaded, configuration, approval, output).await;
     }
     match target {
-        Target::Named(server) => approve_tools(server, configuration, approval, output).await,
+        Target::Named(server) => approve_tools(server, configuration, approval, lock, output).await,
         Target::All => {
             let file = loaded.found.file.display();
             let text = format!("{file} is approved; name a server to approve its tools");
@@ -117,74 +117,103 @@ async fn approve_tools(
     server: &str,
     configuration: &Configuration,
     approval: Approval,
+    lock: LockWriting,
     output: &Output,
 ) -> Result<(), Failure> {
     let target = Target::Named(server.to_owned());
     let roster = Roster::of(&target, configuration, &Overrides::default())?;
     let pins = roster.pins()?;
-    let session = Session::open(roster, None, output)?;
+    // What is shown here must not be pinned before it is approved.
+    let session = Session::open(roster.unpinned(), None, output)?;
+    let config = session.host.config(server);
     let listed = listing::fetch::<Tool>(Completeness::Whole, &session, output).await;
     session.close().await;
-    let listed = listed?;
+    let (config, listed) = (config?, listed?);
     // What is only remembered is not what will be called.
     listing::conclude(&listed.servers, Completeness::Whole, output)?;
-    let tools: Vec<(ToolName, Tool)> = listed
-        .entries
-        .into_iter()
-        .map(|offered| {
-            (
-                ToolName::new(offered.server, &*offered.entry.name),
-                offered.entry,
-            )
-        })
-        .collect();
-    let mut text = Text::new();
-    let mut fresh = Vec::new();
-    let mut changed = 0;
-    for (name, tool) in &tools {
-        match pins.state(name, tool) {
-            PinState::Same => continue,
-            PinState::New => {
-                text.add(Style::Good, "new: ").plain(&name.to_string());
-                text.end_line();
-            }
-            PinState::Drifted(drift) => {
-                changed += 1;
-                text.append(difference(&drift));
-            }
-        }
-        fresh.push((name, tool));
-    }
-    if fresh.is_empty() {
-        let text = format!(
-            "all {} tools of {server} are as you approved them",
-            tools.len()
+    let tools: Vec<Tool> = listed.entries.into_iter().map(|it| it.entry).collect();
+    let pinned = PinnedServer::of(&config);
+    let cannot = |what: &str, error: std::io::Error| {
+        Failure::unexpected(format!("cannot {what}: {error}")).of(server)
+    };
+    let mut review = Review::default();
+    for tool in &tools {
+        // The lock file counts only if it is to be written.
+        let state = match lock {
+            LockWriting::Left => pins.own_state(&pinned, tool),
+            LockWriting::Written => match pins.state(&pinned, tool) {
+                // Nobody has seen what was pinned on first use.
+                Ok(PinState::Same) if pins.lock_of(&pinned).is_none() => Ok(PinState::New),
+                state => state,
+            },
+        };
+        review.add(
+            server,
+            tool,
+            state.map_err(|error| cannot("read what was approved", error))?,
         );
+    }
+    if review.fresh + review.changed == 0 {
+        let count = tools.len();
+        let text = format!("all {count} tools of {server} are as you used or approved them");
         return output.text(&Text::line(&text));
     }
-    output.aside_text(&text);
-    agreed(
-        &format!("approve these tools of {server}?"),
-        approval,
-        output,
-    )
-    .await?;
-    let count = fresh.len();
-    pins.accept(fresh)
-        .map_err(|error| Failure::unexpected(format!("cannot remember it: {error}")))?;
-    let text = format!("{count} tools of {server} are approved, {changed} of them changed");
+    output.aside_text(&review.text);
+    let question = format!("approve these tools of {server}?");
+    agreed(&question, approval, output).await?;
+    pins.accept(&pinned, &tools)
+        .map_err(|error| cannot("remember it", error))?;
+    let lock_file = configuration.lock_file();
+    let lock_file = lock_file.filter(|_| lock == LockWriting::Written);
+    if let Some(file) = &lock_file {
+        Lock::write(file, &config.name, &tools)
+            .map_err(|error| cannot("write the lock file", error))?;
+    }
+    let Review { fresh, changed, .. } = review;
+    let count = fresh + changed;
+    let mut text = format!("{count} tools of {server} are approved, {changed} of them changed");
+    if let Some(file) = &lock_file {
+        let count = tools.len();
+        text = format!("{text}; {} lists all {count}", file.display());
+    }
     output.text(&Text::line(&text))
 }
 
-fn difference(drift: &Drift) -> Text {
-    let mut text = Text::new();
-    text.add(Style::Warning, "changed: ")
-        .plain(&drift.name.to_string())
-        .end_line();
-    for change in &drift.changes {
-        text.plain("  ").plain(&change.to_string()).end_line();
+/// What there is to approve of a server's tools: each new or changed one, whole or as a difference.
+#[derive(Default)]
+struct Review {
+    text: Text,
+    fresh: usize,
+    changed: usize,
+}
+
+impl Review {
+    fn add(&mut self, server: &str, tool: &Tool, state: PinState) {
+        let (style, heading, lines) = match state {
+            PinState::Same => return,
+            PinState::New | PinState::NotLocked { .. } => {
+                self.fresh += 1;
+                (Style::Good, "new: ", whole(tool))
+            }
+            PinState::Drifted(drift) => {
+                self.changed += 1;
+                (Style::Warning, "changed: ", drift.lines)
+            }
+        };
+        self.text
+            .add(style, heading)
+            .plain(&format!("{server}/{}", tool.name))
+            .end_line();
+        for line in &lines {
+            let (style, sign, words) = match line {
+                DiffLine::Kept(words) => (Style::Plain, "    ", words.as_str()),
+                DiffLine::Removed(words) => (Style::Bad, "  - ", words.as_str()),
+                DiffLine::Added(words) => (Style::Good, "  + ", words.as_str()),
+                DiffLine::Gap => (Style::Faint, "    ", "..."),
+            };
+            self.text.add(style, sign).add(style, words).end_line();
+        }
     }
-    text
 }
 
 /// Goes on with a clear yes only.

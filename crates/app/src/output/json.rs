@@ -1,5 +1,6 @@
 //! The documents of `--json`: the protocol's own shapes, with the server's name beside them.
 
+use attache::Meaning;
 use attache::host::catalog::Offered;
 use attache::protocol::{Extra, Json};
 use serde::Serialize;
@@ -41,6 +42,7 @@ pub(crate) struct ErrorBody<'a> {
     message: &'a str,
     server: Option<&'a str>,
     code: Option<i64>,
+    meaning: Option<&'static str>,
     data: Option<&'a Json>,
     hint: Option<&'a str>,
 }
@@ -52,6 +54,7 @@ impl<'a> From<&'a Failure> for ErrorBody<'a> {
             message: &failure.message,
             server: failure.server.as_deref(),
             code: failure.code,
+            meaning: failure.meaning.map(Meaning::as_str),
             data: failure.data.as_ref(),
             hint: failure.hint.as_deref(),
         }
@@ -82,7 +85,7 @@ mod tests {
         let document = failure(&Failure::usage("no").hint("yes").of("demo"));
         assert_eq!(
             document,
-            r#"{"error":{"kind":"usage","message":"no","server":"demo","code":null,"data":null,"hint":"yes"}}"#
+            r#"{"error":{"kind":"usage","message":"no","server":"demo","code":null,"meaning":null,"data":null,"hint":"yes"}}"#
         );
     }
 }

@@ -12,7 +12,9 @@ fn check(words: &[&str], code: i32, expected: Value) {
     let members: Vec<_> = error.as_object().unwrap().keys().cloned().collect();
     assert_eq!(
         members,
-        ["code", "data", "hint", "kind", "message", "server"]
+        [
+            "code", "data", "hint", "kind", "meaning", "message", "server"
+        ]
     );
     for (member, value) in expected.as_object().unwrap() {
         assert_eq!(&error[member], value, "{member} of {error}");
@@ -39,7 +41,7 @@ fn an_unknown_tool_is_not_called() {
     check(
         &["call", "eco", "--no-list"],
         5,
-        json!({"kind": "server_error", "code": -32602}),
+        json!({"kind": "server_error", "code": -32602, "meaning": "invalid_params"}),
     );
 }
 
@@ -47,7 +49,9 @@ fn an_unknown_tool_is_not_called() {
 fn a_tool_that_fails_prints_its_result_and_exits_5() {
     let outcome = run(&["call", "count", "to=0", "--json"]).expect(5);
     assert_eq!(outcome.document()["isError"], true);
-    assert_eq!(outcome.error()["kind"], "server_error");
+    let error = outcome.error();
+    assert_eq!(error["kind"], "tool_failed");
+    assert_eq!([&error["code"], &error["meaning"]], [&Value::Null; 2]);
     let outcome = run(&["call", "count", "to=0"]).expect(5);
     assert_eq!(
         outcome.stdout,
@@ -69,6 +73,7 @@ fn resources_and_prompts_that_do_not_exist() {
                 "kind": "server_error",
                 "message": "the resource does not exist: there is no resource demo://nothing",
                 "code": code,
+                "meaning": "resource_not_found",
                 "data": {"uri": "demo://nothing"},
             }),
         );
@@ -126,6 +131,39 @@ fn mistakes_in_arguments() {
 }
 
 #[test]
+fn an_unknown_verb_suggests_the_nearest_one() {
+    for (words, verb, hint) in [
+        (&["tool"][..], "tool", "did you mean \"tools\"?"),
+        (
+            &["--timeout", "1s", "cal", "echo"],
+            "cal",
+            "did you mean \"call\"?",
+        ),
+        (&["lst", "--", "sh"], "lst", "did you mean \"ls\"?"),
+    ] {
+        let message = format!("there is no verb \"{verb}\"");
+        let json = [&["--json"], words].concat();
+        let error = run(&json).expect(2).error();
+        assert_eq!(error["kind"], "usage");
+        assert_eq!(error["message"], message);
+        assert_eq!(error["hint"], hint);
+        let outcome = run(words).expect(2);
+        assert_eq!(outcome.stderr, format!("error: {message}\nhint: {hint}\n"));
+    }
+    let outcome = run(&["frobnicate"]).expect(2);
+    assert!(
+        outcome.stderr.contains("there are: ls, tools, "),
+        "{outcome:?}"
+    );
+    // A word too many is not a verb.
+    let outcome = run(&["tools", "one", "tool"]).expect(2);
+    assert!(
+        outcome.stderr.contains("unexpected argument"),
+        "{outcome:?}"
+    );
+}
+
+#[test]
 fn nobody_at_an_address_is_told_so() {
     let url = "http://127.0.0.1:9/mcp";
     for words in [
@@ -170,7 +208,7 @@ fn fault_13_a_missing_command_is_named() {
 fn a_command_that_is_no_server() {
     let outcome = run(&["ls", "--", "sh", "-c", "echo broken >&2; exit 3"]).expect(4);
     insta::assert_snapshot!(outcome.stderr, @"
-    error: sh: no session: the server exited with code 3; its last words: broken
+    error: sh: no session came about: the server exited with code 3; its last words: broken
     hint: run the command by itself to see why it leaves
     ");
     let outcome = run(&[
@@ -233,6 +271,10 @@ fn fault_38_a_server_that_dies_during_a_call_leaves_the_outcome_unknown() {
     ])
     .expect(8);
     assert_eq!(outcome.error()["kind"], "outcome_unknown");
+    let message = outcome.error()["message"].to_string();
+    let expected = "tools/call was sent and may have had its effect, but no answer came: the server \
+                    was killed by signal 9 (SIGKILL)";
+    assert!(message.contains(expected), "{message}");
 }
 
 #[cfg(target_os = "linux")]

@@ -85,6 +85,7 @@ fn call() {
     Options:
           --args <JSON>                   All arguments as one JSON object, or @file, or - for stdin
           --no-list                       Do not list the tools first
+      -y, --yes                           Call it without asking where the policy says to ask
           --progress <auto|always|never>  A bar on a terminal (auto), also lines elsewhere (always)
           --out <FILE>                    Save the first image, sound or other binary content
           --json                          Print one JSON document; failures are JSON on stderr

@@ -120,7 +120,7 @@ fn for_scripts() {
                 "serverInfo": null, "counts": null, "remembered": null,
                 "lastError": {
                     "kind": "spawn", "message": missing, "server": "absent",
-                    "code": null, "data": null, "hint": null,
+                    "code": null, "meaning": null, "data": null, "hint": null,
                 },
             },
         ]})

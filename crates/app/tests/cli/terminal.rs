@@ -319,6 +319,32 @@ fn s22_each_import_is_agreed_to_on_the_terminal() {
 }
 
 #[test]
+fn where_a_rule_says_ask_a_typed_call_is_asked_about() {
+    let server = crate::harness::toml_server("mine", &builtin());
+    let config = format!("{server}policy = {{ ask = ['echo'] }}\n");
+    let home = crate::configured::home("terminal-ask", &config);
+    let words = ["call", "mine/echo", "message=good morning"];
+    for (key, code, said) in [
+        ("n\n", 7, "echo was not called: the user said no"),
+        ("y\n", 0, "good morning"),
+        ("a\n", 0, "good morning"),
+    ] {
+        let mut terminal = Terminal::start_in(home.path(), &words, &[]);
+        terminal.see("the server's policy says to ask first, by \"echo\"");
+        terminal.see("\"message\": \"good morning\"");
+        terminal.see("call it?");
+        terminal.type_in(key);
+        terminal.see(said);
+        assert_eq!(terminal.exit_code(), code, "{key}");
+    }
+    // Always was the answer, also for those who have no terminal.
+    home.run(&words).expect(0);
+    let mut other = Terminal::start_in(home.path(), &["call", "mine/add", "a=1", "b=2"], &[]);
+    other.see("3");
+    assert_eq!(other.exit_code(), 0);
+}
+
+#[test]
 fn ctrl_c_during_a_question_ends_the_command() {
     let words = ["call", "trigger-elicitation-request"];
     let mut terminal = Terminal::start(&words, &everything());

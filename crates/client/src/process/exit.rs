@@ -34,8 +34,8 @@ impl fmt::Display for ExitReason {
         match self {
             Self::Code(code) => write!(f, "exited with code {code}"),
             Self::Signal(number) => match signal_name(*number) {
-                Some(name) => write!(f, "killed by signal {number} ({name})"),
-                None => write!(f, "killed by signal {number}"),
+                Some(name) => write!(f, "was killed by signal {number} ({name})"),
+                None => write!(f, "was killed by signal {number}"),
             },
             Self::Unknown => f.write_str("ended for an unknown reason"),
         }
@@ -112,8 +112,8 @@ mod tests {
         for (reason, text) in [
             (ExitReason::Code(0), "exited with code 0"),
             (ExitReason::Code(3), "exited with code 3"),
-            (ExitReason::Signal(9), "killed by signal 9 (SIGKILL)"),
-            (ExitReason::Signal(64), "killed by signal 64"),
+            (ExitReason::Signal(9), "was killed by signal 9 (SIGKILL)"),
+            (ExitReason::Signal(64), "was killed by signal 64"),
             (ExitReason::Unknown, "ended for an unknown reason"),
         ] {
             assert_eq!(reason.to_string(), text);

@@ -127,8 +127,9 @@ async fn nothing_in_common_is_said_with_both_sides() {
     let error = refused(connecting).await;
     assert_eq!(
         error.to_string(),
-        "no common protocol revision: the server offers 2027-01-01, wanted 2026-07-28, \
-         2025-11-25, 2025-06-18, 2025-03-26, 2024-11-05"
+        "the server and this client have no protocol revision in common: the server offers \
+         2027-01-01, and this client may speak 2026-07-28, 2025-11-25, 2025-06-18, 2025-03-26, \
+         2024-11-05"
     );
     peer.hears_the_end().await;
 }

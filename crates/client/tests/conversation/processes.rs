@@ -82,7 +82,7 @@ async fn fault_30_a_server_that_always_exits_is_started_twice_and_no_more() {
     );
     assert_eq!(
         error.to_string(),
-        "no session: the server exited with code 3; its last words: no database"
+        "no session came about: the server exited with code 3; its last words: no database"
     );
     assert_eq!(launch.starts().unwrap().len(), 2);
     launch.tag().wait_until_gone(PATIENCE).unwrap();

@@ -14,10 +14,10 @@ use serde::Serialize;
 use super::Host;
 use super::options::RequestOptions;
 use super::station::{About, Station};
-use crate::config::{Decision, ServerName};
+use crate::config::{Decision, ReadOnlyHint, ServerName};
 use crate::error::{Error, Refuser};
 use crate::names::ToolName;
-use crate::policy::{Asker, Hints, Reason, Refused, decide};
+use crate::policy::{Asker, Hints, Reason, Refused, Verdict, WantedCall, decide};
 use crate::supervisor::Patience;
 
 /// A call that is made when it is awaited. Dropping it, or the future it becomes, cancels it.
@@ -65,7 +65,7 @@ impl Call {
         self
     }
 
-    /// Who wants the call. A person's is its own consent.
+    /// Who wants the call. A person's is its own consent where no rule says to ask.
     pub fn origin(mut self, asker: Asker) -> Self {
         self.asker = asker;
         self
@@ -169,7 +169,7 @@ impl Drop for Outdating<'_> {
 ///
 /// A person's call of a tool that was never pinned needs no definition to decide about it: it is
 /// its own consent, and there is nothing the definition could have drifted from. So it costs no
-/// list. Only a rule can forbid it.
+/// list. Only a rule can forbid it, or have the person asked.
 pub(super) async fn permit(
     station: &Arc<Station>,
     tool: &str,
@@ -188,48 +188,67 @@ pub(super) async fn permit(
     }
     let shared = &station.shared;
     let gate = shared.gate();
-    let is_pinned = || {
-        let pinned = shared.pins.of_server(station.name().as_str());
-        pinned.iter().any(|(pinned, _)| pinned == tool)
+    let server = station.pinned_as();
+    let known = station.known_to_calls();
+    let known = known.as_ref().and_then(|tools| tools.by_name(tool));
+    let binds = match server {
+        Some(server) => shared.pins.binds(server, tool).unwrap_or(true),
+        None => false,
     };
-    if asker == Asker::Person && !is_pinned() {
+    if asker == Asker::Person && known.is_none() && !binds {
         let verdict = decide(gate.rules(), &config.policy, &name, Hints::default());
-        return match verdict.decision {
-            Decision::Deny => Err(refused_by_rule(&name, &verdict.reason)),
-            Decision::Allow | Decision::Ask => Ok(()),
-        };
-    }
-    let definition = definition(station, tool).await?;
-    let passed = gate.pass(
-        &config.policy,
-        &name,
-        &definition,
-        arguments.as_str(),
-        asker,
-    );
-    match passed.await {
-        Ok(_) => Ok(()),
-        Err(Refused::Drifted(drift)) => {
-            let differing: Vec<_> = drift.changes.iter().map(|it| it.path.as_str()).collect();
-            Err(refused(
-                &name,
-                Refuser::Drift {
-                    difference: differing.join(", "),
-                },
-            ))
+        let hint_counts = config.policy.read_only.or(gate.rules().read_only);
+        let hint_counts = hint_counts == Some(ReadOnlyHint::Believe);
+        match (verdict.decision, &verdict.reason) {
+            (Decision::Allow, _) | (Decision::Ask, Reason::Unconfigured) => return Ok(()),
+            // What the tool claims about itself may lift a default.
+            (Decision::Deny, Reason::Default(_)) if hint_counts => {}
+            (Decision::Deny, _) => return Err(refused_by_policy(&name, &verdict)),
+            // The question shows what the tool is.
+            (Decision::Ask, _) => {}
         }
-        Err(Refused::Policy { reason, .. }) => Err(refused_by_rule(&name, &reason)),
+    }
+    let definition = match known {
+        Some(known) => known.clone(),
+        None => definition(station, tool).await?,
+    };
+    let passed = gate.pass(WantedCall {
+        name: &name,
+        server,
+        rules: &config.policy,
+        tool: &definition,
+        arguments: arguments.as_str(),
+        asker,
+    });
+    match passed.await {
+        Ok(permit) => {
+            if let Some(problem) = permit.not_stored {
+                station.could_not_store(problem);
+            }
+            Ok(())
+        }
+        Err(Refused::Policy { verdict, .. }) => Err(refused_by_policy(&name, &verdict)),
+        Err(Refused::NobodyToAsk { verdict, .. }) => {
+            let rule = verdict.to_string();
+            Err(refused(&name, Refuser::NobodyToAsk { rule }))
+        }
+        Err(Refused::Drifted(drift)) => {
+            let difference = drift.paths.join(", ");
+            let lock = drift.lock;
+            Err(refused(&name, Refuser::Drift { difference, lock }))
+        }
+        Err(Refused::NotLocked { file, .. }) => Err(refused(&name, Refuser::NotLocked { file })),
+        Err(Refused::Unreadable { problem, .. }) => {
+            Err(refused(&name, Refuser::UnreadablePins { problem }))
+        }
     }
 }
 
-fn refused_by_rule(name: &ToolName, reason: &Reason) -> Error {
-    let by = match reason {
-        Reason::Asked | Reason::Answered(_) => Refuser::User {
-            reason: reason.to_string(),
-        },
-        rule => Refuser::Policy {
-            rule: rule.to_string(),
-        },
+fn refused_by_policy(name: &ToolName, verdict: &Verdict) -> Error {
+    let because = verdict.to_string();
+    let by = match verdict.reason {
+        Reason::Asked | Reason::Answered(_) => Refuser::User { reason: because },
+        _ => Refuser::Policy { rule: because },
     };
     refused(name, by)
 }
@@ -242,13 +261,8 @@ fn refused(name: &ToolName, by: Refuser) -> Error {
     }
 }
 
-/// How the server describes the tool, as far as is known or else as it says now.
+/// How the server describes the tool now.
 async fn definition(station: &Arc<Station>, tool: &str) -> Result<Tool, Error> {
-    if let Some(tools) = station.known::<Tool>()
-        && let Some(tool) = tools.by_name(tool)
-    {
-        return Ok(tool.clone());
-    }
     let (tools, _) = station.list::<Tool>(Patience::Persistent).await?;
     if let Some(tool) = tools.by_name(tool) {
         return Ok(tool.clone());

@@ -21,6 +21,7 @@ use crate::config::{CallRetry, ReadOnlyHint, ServerConfig, ServerName, Transport
 use crate::error::Error;
 use crate::events::{EventKind, RequestEnd};
 use crate::manifest::{Manifest, Remembered};
+use crate::policy::PinnedServer;
 use crate::redact::Redactor;
 use crate::retry::{Backoff, Random, Repeatable};
 use crate::snapshot::{FailureSnapshot, Offers, RequestCounts, ServerSnapshot, ServerState};
@@ -31,6 +32,10 @@ use crate::supervisor::{
 /// The bounds of the pauses between attempts of one request.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
+
+/// How long a list is good enough to check calls, although the server has announced another. A
+/// server that announces after each list would otherwise be listed for every call (fault 50).
+const CHECKED_AGAIN_AFTER: Duration = Duration::from_secs(1);
 
 /// Where a server comes from.
 pub(crate) enum Provenance {
@@ -50,6 +55,8 @@ pub(crate) struct Station {
     supervised: Option<Supervised>,
     epochs: Arc<Epochs>,
     manifest: Option<Manifest>,
+    /// None for a server that has no pins.
+    pinned_as: Option<PinnedServer>,
     refreshes: Mutex<[RefreshPlan; ListKind::ALL.len()]>,
     /// The connection whose list changes are subscribed to.
     subscribed: Mutex<u64>,
@@ -141,8 +148,11 @@ impl Station {
             let manifest = shared.state.as_ref();
             let manifest =
                 manifest.map(|state| Manifest::new(&state.manifests, &config, state.disk.clone()));
+            // A server that was typed may be another one the next time.
+            let has_pins = !matches!(provenance, Provenance::Typed);
             Self {
                 name: config.name.clone(),
+                pinned_as: has_pins.then(|| PinnedServer::of(&config)),
                 config: RwLock::new(Arc::new(config)),
                 provenance,
                 supervised,
@@ -211,6 +221,36 @@ impl Station {
         if let Some(supervised) = &self.supervised {
             supervised.stop().await;
         }
+    }
+
+    /// The server as pins know it, if it has pins.
+    pub(crate) fn pinned_as(&self) -> Option<&PinnedServer> {
+        self.pinned_as.as_ref()
+    }
+
+    /// Pins the tools of a server that is used for the first time (S26). Nobody waits for the disk
+    /// but who has asked for the list.
+    async fn pin_first_use(&self, tools: &Arc<Entries<Tool>>) {
+        let Some(server) = &self.pinned_as else {
+            return;
+        };
+        let pins = &self.shared.pins;
+        // If its pins cannot be read, a call says so.
+        if pins.knows(server).unwrap_or(true) {
+            return;
+        }
+        let (pins, server, tools) = (pins.clone(), server.clone(), tools.clone());
+        let stored = tokio::task::spawn_blocking(move || pins.first_use(&server, tools.iter()));
+        if let Ok(Err(error)) = stored.await {
+            self.could_not_store(error.to_string());
+        }
+    }
+
+    /// Tells that something the user relies on was not written down.
+    pub(crate) fn could_not_store(&self, problem: String) {
+        self.shared.log(&self.name, "pins", &problem);
+        self.shared
+            .emit(&self.name, || EventKind::NotStored { problem });
     }
 
     /// Everything remembered of the server is outdated.
@@ -363,6 +403,9 @@ impl Station {
         {
             self.remember(entries);
         }
+        if let Cached::Tools(tools) = fetched.value() {
+            self.pin_first_use(tools).await;
+        }
         if self.shared.lifetime == Lifetime::Kept {
             self.subscribe_to_lists();
         }
@@ -374,6 +417,16 @@ impl Station {
         let key = self.key(What::List(T::KIND));
         let cached = self.shared.cache.remembered(&key, &self.epochs)?;
         T::of(&cached).cloned()
+    }
+
+    /// The tools as a call is checked against them: known and not outdated, or fetched a moment ago.
+    pub(crate) fn known_to_calls(&self) -> Option<Arc<Entries<Tool>>> {
+        self.known::<Tool>().or_else(|| {
+            let key = self.key(What::List(ListKind::Tools));
+            let cache = &self.shared.cache;
+            let cached = cache.lately(&key, &self.epochs, CHECKED_AGAIN_AFTER)?;
+            Tool::of(&cached).cloned()
+        })
     }
 
     /// Whether the list is remembered from when it was last fetched.

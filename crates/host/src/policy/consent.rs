@@ -4,7 +4,7 @@ use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 
-use super::Reason;
+use super::Verdict;
 use crate::names::ToolName;
 
 /// What a face is asked to ask its user.
@@ -22,7 +22,7 @@ pub struct Question {
     /// The arguments of the call, as JSON text.
     pub arguments: String,
     /// Why there is a question at all.
-    pub reason: Reason,
+    pub verdict: Verdict,
 }
 
 /// What the user said.
@@ -71,6 +71,11 @@ pub type Asking<'a> = Pin<Box<dyn Future<Output = Answer> + Send + 'a>>;
 ///
 /// Dropping the future takes the question back.
 pub trait Consent: Send + Sync {
+    /// Whether there is anybody to ask.
+    fn can_ask(&self) -> bool {
+        true
+    }
+
     /// Asks, and waits for the answer for as long as it takes.
     fn ask(&self, question: Question) -> Asking<'_>;
 }
@@ -80,6 +85,10 @@ pub trait Consent: Send + Sync {
 pub struct NobodyToAsk;
 
 impl Consent for NobodyToAsk {
+    fn can_ask(&self) -> bool {
+        false
+    }
+
     fn ask(&self, _question: Question) -> Asking<'_> {
         Box::pin(std::future::ready(Answer::Deny(Remember::Once)))
     }

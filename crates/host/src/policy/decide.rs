@@ -10,7 +10,7 @@ use crate::names::ToolName;
 /// Who wants a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Asker {
-    /// A person typed it, with these arguments. That is its own consent.
+    /// A person typed it, with these arguments. That is its own consent where no rule says to ask.
     Person,
     /// A model or a program wants it on a person's behalf.
     Program,
@@ -80,22 +80,40 @@ pub enum Breadth {
     Everywhere,
 }
 
-impl fmt::Display for Reason {
+/// The decision and its reason as a clause.
+impl fmt::Display for Verdict {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let owner = |breadth: &Breadth| match breadth {
             Breadth::Server => "the server's policy",
             Breadth::Everywhere => "the policy for all servers",
         };
-        match self {
-            Self::Pattern { pattern, of } => {
-                write!(formatter, "{} names it by \"{pattern}\"", owner(of))
+        let does = match self.decision {
+            Decision::Deny => "forbids it",
+            Decision::Ask => "says to ask first",
+            Decision::Allow => "allows it",
+        };
+        match (&self.reason, self.decision) {
+            (Reason::Pattern { pattern, of }, _) => {
+                write!(formatter, "{} {does}, by \"{pattern}\"", owner(of))
             }
-            Self::ReadOnly => formatter.write_str("it claims to be read-only"),
-            Self::Default(of) => write!(formatter, "the default of {}", owner(of)),
-            Self::Unconfigured => formatter.write_str("no policy names it"),
-            Self::Typed => formatter.write_str("a person typed the call"),
-            Self::Answered(remember) => write!(formatter, "it was answered {remember}"),
-            Self::Asked => formatter.write_str("the user was asked"),
+            (Reason::Default(of), _) => {
+                write!(formatter, "{} {does}, by its default", owner(of))
+            }
+            (Reason::ReadOnly, _) => {
+                formatter.write_str("it claims to be read-only, and the policy believes it")
+            }
+            (Reason::Unconfigured, _) => {
+                formatter.write_str("no policy says that it may be called")
+            }
+            (Reason::Typed, _) => formatter.write_str("a person typed the call"),
+            (Reason::Answered(remember), Decision::Deny) => {
+                write!(formatter, "it was refused earlier, {remember}")
+            }
+            (Reason::Answered(remember), _) => {
+                write!(formatter, "it was allowed earlier, {remember}")
+            }
+            (Reason::Asked, Decision::Deny) => formatter.write_str("the user said no"),
+            (Reason::Asked, _) => formatter.write_str("the user said yes"),
         }
     }
 }
@@ -233,6 +251,40 @@ mod tests {
         };
         check(&none, &denied, CLAIMS_READ_ONLY, Decision::Allow);
         check(&none, &denied, Hints::default(), Decision::Deny);
+    }
+
+    #[test]
+    fn verdicts_read_as_clauses() {
+        use super::super::Remember;
+        let pattern = Reason::Pattern {
+            pattern: "sync_*".into(),
+            of: Breadth::Server,
+        };
+        for (decision, reason, text) in [
+            (
+                Decision::Deny,
+                pattern.clone(),
+                "the server's policy forbids it, by \"sync_*\"",
+            ),
+            (
+                Decision::Ask,
+                pattern,
+                "the server's policy says to ask first, by \"sync_*\"",
+            ),
+            (
+                Decision::Deny,
+                Reason::Default(Breadth::Everywhere),
+                "the policy for all servers forbids it, by its default",
+            ),
+            (
+                Decision::Deny,
+                Reason::Answered(Remember::Always),
+                "it was refused earlier, for always",
+            ),
+            (Decision::Deny, Reason::Asked, "the user said no"),
+        ] {
+            assert_eq!(Verdict { decision, reason }.to_string(), text);
+        }
     }
 
     #[test]

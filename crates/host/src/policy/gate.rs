@@ -2,12 +2,13 @@
 
 use std::fmt;
 use std::io;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use attache_client::protocol::Tool;
 
 use super::{
-    Answer, Answers, Asker, Consent, Drift, Hints, PinState, Pins, Question, Reason, Remember,
+    Answer, Answers, Asker, Consent, Drift, Hints, PinState, PinnedServer, Pins, Question, Reason,
     Verdict, decide,
 };
 use crate::config::{Decision, PolicyRules};
@@ -15,14 +16,31 @@ use crate::names::ToolName;
 
 /// Decides about calls, asking the user where that is needed.
 ///
-/// Remembering writes small files and blocks for as long as the disk does; it happens only after a
-/// person has answered, so never on the way of an ordinary call.
+/// Remembering an answer writes a small file and blocks for as long as the disk does; it happens
+/// only after a person has answered, so never on the way of an ordinary call.
 #[derive(Clone)]
 pub struct Gate {
     rules: PolicyRules,
     answers: Arc<Answers>,
     pins: Arc<Pins>,
     consent: Arc<dyn Consent>,
+}
+
+/// A call that somebody wants to make.
+#[derive(Clone, Copy, Debug)]
+pub struct WantedCall<'a> {
+    /// The tool's name.
+    pub name: &'a ToolName,
+    /// The server as pins know it; `None` for one that has no pins.
+    pub server: Option<&'a PinnedServer>,
+    /// The rules of its server.
+    pub rules: &'a PolicyRules,
+    /// How the server describes the tool.
+    pub tool: &'a Tool,
+    /// The arguments, as JSON text, shown in the question.
+    pub arguments: &'a str,
+    /// Who wants it.
+    pub asker: Asker,
 }
 
 /// A call may be made.
@@ -42,10 +60,31 @@ pub enum Refused {
         /// The tool.
         name: ToolName,
         /// Why.
-        reason: Reason,
+        verdict: Verdict,
+    },
+    /// Somebody would have to be asked, and nobody is there.
+    NobodyToAsk {
+        /// The tool.
+        name: ToolName,
+        /// Why there would be a question.
+        verdict: Verdict,
     },
     /// The tool is not the one that was approved (S4).
     Drifted(Drift),
+    /// The lock file names the server and does not list the tool (S26).
+    NotLocked {
+        /// The tool.
+        name: ToolName,
+        /// The lock file.
+        file: PathBuf,
+    },
+    /// What was approved cannot be read, so nothing is.
+    Unreadable {
+        /// The tool.
+        name: ToolName,
+        /// Why not, and what to do about it.
+        problem: String,
+    },
 }
 
 impl Gate {
@@ -69,54 +108,75 @@ impl Gate {
         &self.rules
     }
 
-    /// Decides about a call of `tool`. `arguments` is JSON text, shown in the question.
+    /// Decides about a call.
     ///
-    /// The first call that is approved pins the definition of the tool; from then on a different
-    /// definition is refused until the difference was accepted, whoever asks.
-    pub async fn pass(
-        &self,
-        server_rules: &PolicyRules,
-        name: &ToolName,
-        tool: &Tool,
-        arguments: &str,
-        asker: Asker,
-    ) -> Result<Permit, Refused> {
-        let verdict = self.verdict(server_rules, name, tool, asker);
-        let refused = |reason| Refused::Policy {
-            name: name.clone(),
-            reason,
-        };
+    /// A tool that was not there when its server's tools were pinned is pinned with its first call
+    /// that is approved; from then on a different definition is refused until the difference was
+    /// accepted, whoever asks.
+    pub async fn pass(&self, call: WantedCall<'_>) -> Result<Permit, Refused> {
+        let WantedCall { name, tool, .. } = call;
+        let verdict = self.verdict(call.rules, name, tool, call.asker);
         if verdict.decision == Decision::Deny {
-            return Err(refused(verdict.reason));
+            let name = name.clone();
+            return Err(Refused::Policy { name, verdict });
         }
-        let pinned = self.pins.state(name, tool);
-        if let PinState::Drifted(drift) = pinned {
-            return Err(Refused::Drifted(drift));
-        }
+        let pinned = self.pinned(&call)?;
         let mut permit = Permit {
-            reason: verdict.reason,
+            reason: verdict.reason.clone(),
             not_stored: None,
         };
         if verdict.decision == Decision::Ask {
+            if !self.consent.can_ask() {
+                let name = name.clone();
+                return Err(Refused::NobodyToAsk { name, verdict });
+            }
             let question = Question {
                 name: name.clone(),
                 title: tool.title.clone(),
                 description: tool.description.clone(),
-                arguments: arguments.to_owned(),
-                reason: permit.reason,
+                arguments: call.arguments.to_owned(),
+                verdict,
             };
             let answer = self.consent.ask(question).await;
             permit.not_stored = failure(self.answers.remember(name, answer));
             permit.reason = Reason::Asked;
             if matches!(answer, Answer::Deny(_)) {
-                return Err(refused(Reason::Asked));
+                return Err(Refused::Policy {
+                    name: name.clone(),
+                    verdict: Verdict {
+                        decision: Decision::Deny,
+                        reason: Reason::Asked,
+                    },
+                });
             }
         }
-        if pinned == PinState::New {
-            let stored = failure(self.pins.accept([(name, tool)]));
+        if let (Pinned::New, Some(server)) = (pinned, call.server) {
+            let (pins, server, tool) = (self.pins.clone(), server.clone(), tool.clone());
+            let stored = tokio::task::spawn_blocking(move || pins.accept(&server, [&tool])).await;
+            let stored = failure(stored.unwrap_or_else(|error| Err(io::Error::other(error))));
             permit.not_stored = permit.not_stored.or(stored);
         }
         Ok(permit)
+    }
+
+    /// Whether the tool may be called as far as pins are concerned.
+    fn pinned(&self, call: &WantedCall<'_>) -> Result<Pinned, Refused> {
+        let Some(server) = call.server else {
+            return Ok(Pinned::Same);
+        };
+        match self.pins.state(server, call.tool) {
+            Ok(PinState::New) => Ok(Pinned::New),
+            Ok(PinState::Same) => Ok(Pinned::Same),
+            Ok(PinState::Drifted(drift)) => Err(Refused::Drifted(drift)),
+            Ok(PinState::NotLocked { file }) => Err(Refused::NotLocked {
+                name: call.name.clone(),
+                file,
+            }),
+            Err(error) => Err(Refused::Unreadable {
+                name: call.name.clone(),
+                problem: error.to_string(),
+            }),
+        }
     }
 
     /// The decision without asking anybody: *ask* means that there would be a question.
@@ -131,19 +191,29 @@ impl Gate {
         if configured.decision != Decision::Ask {
             return configured;
         }
+        if asker == Asker::Person && configured.reason == Reason::Unconfigured {
+            return Verdict {
+                decision: Decision::Allow,
+                reason: Reason::Typed,
+            };
+        }
         let (decision, reason) = match (self.answers.recall(name), asker) {
+            (Some(Answer::Allow(remember)), _) => (Decision::Allow, Reason::Answered(remember)),
             (Some(Answer::Deny(remember)), Asker::Program) => {
                 (Decision::Deny, Reason::Answered(remember))
             }
-            // A person who types the call has changed their mind for this once.
-            (_, Asker::Person) => (Decision::Allow, Reason::Typed),
-            (Some(Answer::Allow(remember)), Asker::Program) => {
-                (Decision::Allow, Reason::Answered(remember))
-            }
-            (None, Asker::Program) => return configured,
+            // A person who types the call may have changed their mind.
+            (Some(Answer::Deny(_)), Asker::Person) | (None, _) => return configured,
         };
         Verdict { decision, reason }
     }
+}
+
+/// How a tool that may be called stands to its pin.
+#[derive(Clone, Copy)]
+enum Pinned {
+    New,
+    Same,
 }
 
 fn failure(stored: io::Result<()>) -> Option<String> {
@@ -153,22 +223,27 @@ fn failure(stored: io::Result<()>) -> Option<String> {
 impl fmt::Display for Refused {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Policy {
-                name,
-                reason: Reason::Asked,
-            } => write!(formatter, "{name} was refused"),
-            Self::Policy {
-                name,
-                reason: Reason::Answered(remember @ (Remember::Session | Remember::Always)),
-            } => write!(formatter, "{name} was refused earlier, {remember}"),
-            Self::Policy { name, reason } => {
-                write!(formatter, "{name} may not be called: {reason}")
+            Self::Policy { name, verdict } => {
+                write!(formatter, "{name} may not be called: {verdict}")
             }
+            Self::NobodyToAsk { name, verdict } => write!(
+                formatter,
+                "{name} may not be called: {verdict}, and there is nobody to ask"
+            ),
             Self::Drifted(drift) => write!(
                 formatter,
                 "{} is no longer what was approved; see `attache trust {}` and accept the \
                  difference if it is right",
                 drift.name, drift.name.server
+            ),
+            Self::NotLocked { name, file } => write!(
+                formatter,
+                "{name} may not be called: {} does not list it",
+                file.display()
+            ),
+            Self::Unreadable { name, problem } => write!(
+                formatter,
+                "{name} may not be called: what was approved cannot be read: {problem}"
             ),
         }
     }
@@ -178,11 +253,12 @@ impl std::error::Error for Refused {}
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
     use std::sync::Mutex;
 
     use super::*;
-    use crate::config::ServerName;
-    use crate::policy::{Asking, NobodyToAsk};
+    use crate::config::{ServerConfig, ServerName, Source, Transport};
+    use crate::policy::{Asking, NobodyToAsk, Remember};
     use attache_client::protocol::Json;
 
     /// Gives one answer always, and keeps the questions.
@@ -217,8 +293,26 @@ mod tests {
     }
 
     async fn pass(gate: &Gate, tool: &Tool, asker: Asker) -> Result<Permit, Refused> {
-        let rules = PolicyRules::default();
-        gate.pass(&rules, &name(), tool, r#"{"id":7}"#, asker).await
+        gate.pass(WantedCall {
+            name: &name(),
+            server: Some(&server()),
+            rules: &PolicyRules::default(),
+            tool,
+            arguments: r#"{"id":7}"#,
+            asker,
+        })
+        .await
+    }
+
+    fn server() -> PinnedServer {
+        let transport = Transport::Stdio {
+            command: "notes".to_owned(),
+            args: Vec::new(),
+            env: BTreeMap::new(),
+            cwd: None,
+        };
+        let config = ServerConfig::new(name().server, transport, Source::program());
+        PinnedServer::of(&config)
     }
 
     #[tokio::test]
@@ -274,9 +368,43 @@ mod tests {
         let refused = pass(&denying, &tool(""), Asker::Person).await.unwrap_err();
         assert_eq!(
             refused.to_string(),
-            "notes/delete may not be called: the policy for all servers names it by \"*/delete\""
+            "notes/delete may not be called: the policy for all servers forbids it, by \"*/delete\""
         );
         assert!(script.1.lock().unwrap().is_empty());
+    }
+
+    #[tokio::test]
+    async fn a_typed_call_is_asked_about_where_a_rule_says_so() {
+        let asks = || PolicyRules {
+            ask: vec!["*/delete".into()],
+            ..PolicyRules::default()
+        };
+        let (allowing, script) = gate(asks(), Answer::Allow(Remember::Always));
+        for _ in 0..2 {
+            pass(&allowing, &tool(""), Asker::Person).await.unwrap();
+        }
+        assert_eq!(script.1.lock().unwrap().len(), 1, "always is remembered");
+        assert_eq!(script.1.lock().unwrap()[0].arguments, r#"{"id":7}"#);
+
+        // A refusal binds programs; the person is asked again.
+        let (refusing, script) = gate(asks(), Answer::Deny(Remember::Always));
+        for _ in 0..2 {
+            pass(&refusing, &tool(""), Asker::Person).await.unwrap_err();
+        }
+        assert_eq!(script.1.lock().unwrap().len(), 2);
+
+        let nobody = Gate::new(
+            asks(),
+            Arc::new(Answers::in_memory()),
+            Arc::new(Pins::in_memory()),
+            Arc::new(NobodyToAsk),
+        );
+        let refused = pass(&nobody, &tool(""), Asker::Person).await.unwrap_err();
+        assert_eq!(
+            refused.to_string(),
+            "notes/delete may not be called: the policy for all servers says to ask first, by \
+             \"*/delete\", and there is nobody to ask"
+        );
     }
 
     #[tokio::test]
@@ -294,7 +422,7 @@ mod tests {
             assert!(matches!(refused, Refused::Drifted(_)), "{refused}");
         }
         gate.pins
-            .accept([(&name(), &tool("Deletes all."))])
+            .accept(&server(), [&tool("Deletes all.")])
             .unwrap();
         pass(&gate, &tool("Deletes all."), Asker::Program)
             .await

@@ -15,17 +15,23 @@
 //! 5. The server's `default`, else that of all servers, else **ask**.
 //!
 //! Where the outcome is *ask*, a remembered answer for this tool stands in for the question: first
-//! one for this session, then one for always. If there is none, a call that a person typed is its
-//! own consent; everything else is asked. An *ask* that nobody can be asked is a refusal.
+//! one for this session, then one for always. If there is none, everything is asked but a call that
+//! a person typed and that no rule says to ask about: that is its own consent. A refusal that is
+//! remembered does not bind the person who typed the call; they are asked again. An *ask* that
+//! nobody can be asked is a refusal.
 
 mod answers;
 mod consent;
 mod decide;
+mod definition;
 mod gate;
+mod lock;
 mod pins;
 
 pub use answers::Answers;
 pub use consent::{Answer, Asking, Consent, NobodyToAsk, Question, Remember};
 pub use decide::{Asker, Breadth, Hints, Reason, Verdict, decide};
-pub use gate::{Gate, Permit, Refused};
-pub use pins::{Change, ChangeKind, Drift, PinState, Pins};
+pub use definition::{DiffLine, whole};
+pub use gate::{Gate, Permit, Refused, WantedCall};
+pub use lock::Lock;
+pub use pins::{Drift, PinState, PinnedServer, Pins};

@@ -1,65 +1,65 @@
-//! Pinned definitions of tools: `attache.lock`.
+//! Pinned definitions of tools: what each server's tools were when they were first used, or when
+//! the user last approved them (S4, S26).
 //!
-//! Owns what was approved and how a definition differs from it (S4). Pinned are the name, title,
-//! description, both schemas and the annotations: all that a user or a model decides by. The file
-//! is JSON in a fixed order, so that it reads well in a version control system; the order of keys
-//! on the wire does not count.
+//! Pins are the user's: they are kept in the state folder, one file for each server as it is
+//! described, so that another server of the same name has pins of its own. A [`Lock`] beside the
+//! configuration can only make them stricter. Owns what was approved and how a tool stands to it;
+//! who is asked and when is decided elsewhere.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use attache_client::protocol::{Json, Tool};
+use attache_client::protocol::Tool;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
 
-use crate::digest::{canonical, sha256_hex};
+use super::definition::{DiffLine, Pin, Tools, difference, differing};
+use super::lock::Lock;
+use crate::config::{ServerConfig, ServerName};
+use crate::manifest::fingerprint;
 use crate::names::ToolName;
 use crate::state_file;
 
 /// The version of the file's form.
 const VERSION: u32 = 1;
+/// How many digits of a description's digest tell files apart; the file holds all of them.
+const DIGITS_IN_NAME: usize = 16;
 
 /// The definitions that were approved.
 #[derive(Debug, Default)]
 pub struct Pins {
-    file: Option<PathBuf>,
-    pinned: Mutex<Stored>,
+    folder: Option<PathBuf>,
+    lock: Option<Lock>,
+    /// What was read or approved so far; `None` for a server that has no pins.
+    known: Mutex<BTreeMap<PinnedServer, Option<Tools>>>,
 }
 
-#[derive(Clone, Debug, Deserialize, Serialize)]
+/// A server as pins know it: its name, and a digest of how it is reached.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct PinnedServer {
+    name: ServerName,
+    description: String,
+}
+
+impl PinnedServer {
+    /// The server of a configuration. What only the host looks at does not make it another one.
+    pub fn of(config: &ServerConfig) -> Self {
+        Self {
+            name: config.name.clone(),
+            description: fingerprint(config),
+        }
+    }
+}
+
+/// A file of pins.
+#[derive(Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 struct Stored {
     version: u32,
-    servers: BTreeMap<String, BTreeMap<String, Pin>>,
-}
-
-impl Default for Stored {
-    fn default() -> Self {
-        Self {
-            version: VERSION,
-            servers: BTreeMap::new(),
-        }
-    }
-}
-
-#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-#[serde(deny_unknown_fields)]
-struct Pin {
-    digest: String,
-    definition: Value,
-}
-
-impl Pin {
-    fn of(tool: &Tool) -> Self {
-        let definition = definition(tool);
-        Self {
-            digest: digest(&definition),
-            definition,
-        }
-    }
+    server: String,
+    description: String,
+    tools: Tools,
 }
 
 /// How a tool stands to what was approved.
@@ -71,6 +71,11 @@ pub enum PinState {
     Same,
     /// It is something else now.
     Drifted(Drift),
+    /// The lock file names its server and does not list it.
+    NotLocked {
+        /// The lock file.
+        file: PathBuf,
+    },
 }
 
 /// How a tool differs from what was approved.
@@ -78,37 +83,12 @@ pub enum PinState {
 pub struct Drift {
     /// The tool.
     pub name: ToolName,
-    /// The digest of what was approved.
-    pub approved: String,
-    /// The digest of what the server says now.
-    pub now: String,
-    /// Every difference, in the order of the fields.
-    pub changes: Vec<Change>,
-}
-
-/// One difference.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Change {
-    /// Where, such as `inputSchema.properties.path.type`.
-    pub path: String,
-    /// What.
-    pub kind: ChangeKind,
-}
-
-/// What is different. The values come from the server: escape them before they are drawn (S13).
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ChangeKind {
-    /// It was not there.
-    Added(Value),
-    /// It is no longer there.
-    Removed(Value),
-    /// It has another value.
-    Changed {
-        /// The approved value.
-        from: Value,
-        /// The value now.
-        to: Value,
-    },
+    /// The lock file, if that is what it differs from, and not the user's own pin.
+    pub lock: Option<PathBuf>,
+    /// Where it differs, such as `inputSchema.properties.path.type`.
+    pub paths: Vec<String>,
+    /// The difference, line by line.
+    pub lines: Vec<DiffLine>,
 }
 
 impl Pins {
@@ -117,224 +97,245 @@ impl Pins {
         Self::default()
     }
 
-    /// Pins kept in a file, which need not exist yet. A file that cannot be understood, or in which
-    /// a digest does not belong to its definition, is an error: it must not silently approve.
-    pub fn in_file(file: &Path) -> io::Result<Self> {
-        let pinned = match state_file::read(file)? {
-            Some(text) => parse(file, &text)?,
-            None => Stored::default(),
-        };
-        Ok(Self {
-            file: Some(file.to_path_buf()),
-            pinned: Mutex::new(pinned),
-        })
-    }
-
-    /// How a tool stands to what was approved.
-    pub fn state(&self, name: &ToolName, tool: &Tool) -> PinState {
-        let pinned = self.pinned();
-        let Some(pin) = pinned
-            .servers
-            .get(name.server.as_str())
-            .and_then(|tools| tools.get(&name.tool))
-        else {
-            return PinState::New;
-        };
-        let now = Pin::of(tool);
-        if now.digest == pin.digest {
-            return PinState::Same;
+    /// Pins kept below a folder of the user's, which need not exist yet.
+    pub fn in_folder(folder: impl Into<PathBuf>) -> Self {
+        Self {
+            folder: Some(folder.into()),
+            ..Self::default()
         }
-        let mut changes = Vec::new();
-        compare("", &pin.definition, &now.definition, &mut changes);
-        PinState::Drifted(Drift {
-            name: name.clone(),
-            approved: pin.digest.clone(),
-            now: now.digest,
-            changes,
+    }
+
+    /// The same, with a lock file that has to be satisfied too.
+    pub fn tightened_by(mut self, lock: Option<Lock>) -> Self {
+        self.lock = lock;
+        self
+    }
+
+    /// The lock file, if it names this server.
+    pub fn lock_of(&self, server: &PinnedServer) -> Option<&Path> {
+        let lock = self.lock.as_ref()?;
+        lock.tools(&server.name).map(|_| lock.file())
+    }
+
+    /// Whether a call of this tool has to be compared with something that was approved.
+    ///
+    /// A file that cannot be understood is an error, here and wherever pins are asked: it must not
+    /// silently approve.
+    pub fn binds(&self, server: &PinnedServer, tool: &str) -> io::Result<bool> {
+        if self.lock_of(server).is_some() {
+            return Ok(true);
+        }
+        self.with(server, |tools| {
+            tools.is_some_and(|tools| tools.contains_key(tool))
         })
     }
 
-    /// Approves tools as they are now, and writes that down. Other entries of the file are kept,
-    /// also those that another program has written meanwhile.
+    /// Whether this server was used before.
+    pub fn knows(&self, server: &PinnedServer) -> io::Result<bool> {
+        self.with(server, |tools| tools.is_some())
+    }
+
+    /// How a tool stands to what was approved: to the lock file first, then to the user's pin.
+    pub fn state(&self, server: &PinnedServer, tool: &Tool) -> io::Result<PinState> {
+        let now = Pin::of(tool);
+        if let Some(lock) = &self.lock
+            && let Some(locked) = lock.tools(&server.name)
+        {
+            let file = lock.file();
+            match locked.get(&tool.name) {
+                None => {
+                    return Ok(PinState::NotLocked {
+                        file: file.to_path_buf(),
+                    });
+                }
+                Some(pin) if pin.digest != now.digest => {
+                    let drift = drift(server, tool, pin, &now, Some(file));
+                    return Ok(PinState::Drifted(drift));
+                }
+                Some(_) => {}
+            }
+        }
+        self.own_state(server, tool)
+    }
+
+    /// How a tool stands to the user's own pin, whatever a lock file says.
+    pub fn own_state(&self, server: &PinnedServer, tool: &Tool) -> io::Result<PinState> {
+        let now = Pin::of(tool);
+        let compare = |tools: Option<&Tools>| match tools.and_then(|tools| tools.get(&tool.name)) {
+            None => PinState::New,
+            Some(pin) if pin.digest == now.digest => PinState::Same,
+            Some(pin) => PinState::Drifted(drift(server, tool, pin, &now, None)),
+        };
+        let state = self.with(server, compare)?;
+        if self.folder.is_none() || !matches!(state, PinState::Drifted(_)) {
+            return Ok(state);
+        }
+        // The user may have approved it meanwhile, by another process.
+        self.known().remove(server);
+        self.with(server, compare)
+    }
+
+    /// Pins all tools of a server that was never used before; one that was is left as it is.
+    /// Writes a file, and blocks for as long as the disk does.
+    pub fn first_use<'a>(
+        &self,
+        server: &PinnedServer,
+        tools: impl IntoIterator<Item = &'a Tool>,
+    ) -> io::Result<()> {
+        let seen = pins_of(tools);
+        self.change(server, |tools| tools.or(Some(seen)))
+    }
+
+    /// Approves tools as they are now. Other tools of the server keep their pins, also those that
+    /// another process has approved meanwhile. Writes a file, and blocks for as long as the disk
+    /// does.
     pub fn accept<'a>(
         &self,
-        tools: impl IntoIterator<Item = (&'a ToolName, &'a Tool)>,
+        server: &PinnedServer,
+        tools: impl IntoIterator<Item = &'a Tool>,
     ) -> io::Result<()> {
-        let accepted: Vec<_> = tools
-            .into_iter()
-            .map(|(name, tool)| (name, Pin::of(tool)))
-            .collect();
-        self.change(|stored| {
-            for (name, pin) in accepted {
-                let server = stored.servers.entry(name.server.to_string()).or_default();
-                server.insert(name.tool.clone(), pin);
-            }
+        let accepted = pins_of(tools);
+        self.change(server, |tools| {
+            let mut tools = tools.unwrap_or_default();
+            tools.extend(accepted);
+            Some(tools)
         })
-    }
-
-    /// Forgets what was approved of a tool: the next approval pins it anew.
-    pub fn forget(&self, name: &ToolName) -> io::Result<()> {
-        self.change(|stored| {
-            if let Some(tools) = stored.servers.get_mut(name.server.as_str()) {
-                tools.remove(&name.tool);
-                if tools.is_empty() {
-                    stored.servers.remove(name.server.as_str());
-                }
-            }
-        })
-    }
-
-    /// The approved tools of a server, with their digests.
-    pub fn of_server(&self, server: &str) -> Vec<(String, String)> {
-        let pinned = self.pinned();
-        let tools = pinned.servers.get(server).into_iter().flatten();
-        tools
-            .map(|(tool, pin)| (tool.clone(), pin.digest.clone()))
-            .collect()
     }
 
     /// The change is made in memory also if it cannot be written, so that it holds at least for
     /// this program; the error tells.
-    fn change(&self, change: impl FnOnce(&mut Stored)) -> io::Result<()> {
-        let Some(file) = &self.file else {
-            change(&mut self.pinned());
+    fn change(
+        &self,
+        server: &PinnedServer,
+        change: impl FnOnce(Option<Tools>) -> Option<Tools>,
+    ) -> io::Result<()> {
+        let Some(file) = self.file(server) else {
+            let mut known = self.known();
+            let tools = known.remove(server).flatten();
+            known.insert(server.clone(), change(tools));
             return Ok(());
         };
-        let mut current = self.pinned().clone();
         let mut change = Some(change);
-        let written = state_file::update::<io::Error>(file, |text| {
-            if let Some(text) = text {
-                current = parse(file, &text)?;
+        let mut changed = None;
+        let written = state_file::update::<io::Error>(&file, |text| {
+            let former = text.map(|text| parse(&file, &text, server)).transpose()?;
+            let apply = change.take();
+            changed = apply.and_then(|change| change(former.clone()));
+            match &changed {
+                Some(tools) if former.as_ref() != Some(tools) => write(server, tools).map(Some),
+                _ => Ok(None),
             }
-            if let Some(change) = change.take() {
-                change(&mut current);
-            }
-            let mut text = serde_json::to_string_pretty(&current)?;
-            text.push('\n');
-            Ok(Some(text))
         });
-        if let Some(change) = change {
-            change(&mut current);
+        match (change, &written) {
+            // What is in the file is not understood, so nothing is put in its place.
+            (Some(_), Err(error)) if error.kind() == io::ErrorKind::InvalidData => return written,
+            (Some(change), _) => changed = change(self.known().get(server).cloned().flatten()),
+            (None, _) => {}
         }
-        *self.pinned() = current;
+        self.known().insert(server.clone(), changed);
         written
     }
 
-    fn pinned(&self) -> MutexGuard<'_, Stored> {
-        self.pinned.lock().unwrap_or_else(PoisonError::into_inner)
+    fn with<R>(
+        &self,
+        server: &PinnedServer,
+        look: impl FnOnce(Option<&Tools>) -> R,
+    ) -> io::Result<R> {
+        if let Some(tools) = self.known().get(server) {
+            return Ok(look(tools.as_ref()));
+        }
+        let read = match self.file(server) {
+            Some(file) => match state_file::read(&file)? {
+                Some(text) => Some(parse(&file, &text, server)?),
+                None => None,
+            },
+            None => None,
+        };
+        let mut known = self.known();
+        let tools = known.entry(server.clone()).or_insert(read);
+        Ok(look(tools.as_ref()))
+    }
+
+    fn file(&self, server: &PinnedServer) -> Option<PathBuf> {
+        let description = server.description.get(..DIGITS_IN_NAME)?;
+        let name = format!("{}-{description}.json", server.name);
+        Some(self.folder.as_ref()?.join(name))
+    }
+
+    fn known(&self) -> MutexGuard<'_, BTreeMap<PinnedServer, Option<Tools>>> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-fn parse(file: &Path, text: &str) -> io::Result<Stored> {
+/// Of tools with the same name the first counts, as it does for calls.
+pub(super) fn pins_of<'a>(tools: impl IntoIterator<Item = &'a Tool>) -> Tools {
+    let mut pins = Tools::new();
+    for tool in tools {
+        let pin = || Pin::of(tool);
+        pins.entry(tool.name.clone()).or_insert_with(pin);
+    }
+    pins
+}
+
+fn drift(
+    server: &PinnedServer,
+    tool: &Tool,
+    approved: &Pin,
+    now: &Pin,
+    lock: Option<&Path>,
+) -> Drift {
+    Drift {
+        name: ToolName::new(server.name.clone(), &*tool.name),
+        lock: lock.map(Path::to_path_buf),
+        paths: differing(approved, now),
+        lines: difference(approved, now),
+    }
+}
+
+fn write(server: &PinnedServer, tools: &Tools) -> io::Result<String> {
+    let stored = Stored {
+        version: VERSION,
+        server: server.name.to_string(),
+        description: server.description.clone(),
+        tools: tools.clone(),
+    };
+    let mut text = serde_json::to_string_pretty(&stored)?;
+    text.push('\n');
+    if text.len() as u64 > state_file::LARGEST {
+        let message = format!("the tools of {} are too long to be pinned", server.name);
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, message));
+    }
+    Ok(text)
+}
+
+fn parse(file: &Path, text: &str, server: &PinnedServer) -> io::Result<Tools> {
     let invalid = |why: String| {
-        let message = format!("{}: {why}; mend it or approve anew", file.display());
+        let message = format!(
+            "{}: {why}; delete the file and approve the tools anew with `attache trust {}`",
+            file.display(),
+            server.name
+        );
         io::Error::new(io::ErrorKind::InvalidData, message)
     };
     let mut stored: Stored = serde_json::from_str(text)
-        .map_err(|error| invalid(format!("this is no lock file: {error}")))?;
+        .map_err(|error| invalid(format!("this is no file of pinned tools: {error}")))?;
     if stored.version != VERSION {
         return Err(invalid(format!(
             "version {} is not known, only {VERSION}",
             stored.version
         )));
     }
-    for (server, tools) in &mut stored.servers {
-        for (tool, pin) in tools {
-            pin.definition = canonical(std::mem::take(&mut pin.definition));
-            if digest(&pin.definition) != pin.digest {
-                return Err(invalid(format!(
-                    "the digest of {server}/{tool} does not belong to its definition"
-                )));
-            }
+    if stored.server != server.name.as_str() || stored.description != server.description {
+        return Err(invalid("it belongs to another server".to_owned()));
+    }
+    for (tool, pin) in &mut stored.tools {
+        if !pin.is_sound() {
+            return Err(invalid(format!(
+                "the digest of {tool} does not belong to its definition"
+            )));
         }
     }
-    Ok(stored)
-}
-
-fn digest(definition: &Value) -> String {
-    format!("sha256:{}", sha256_hex(definition.to_string().as_bytes()))
-}
-
-fn definition(tool: &Tool) -> Value {
-    let text = |text: &Option<String>| text.clone().map(Value::String);
-    let annotations = tool
-        .annotations
-        .as_ref()
-        .and_then(|annotations| Json::from_serialize(annotations).ok());
-    let fields = [
-        ("name", Some(Value::String(tool.name.clone()))),
-        ("title", text(&tool.title)),
-        ("description", text(&tool.description)),
-        ("inputSchema", tool.input_schema.as_ref().map(value)),
-        ("outputSchema", tool.output_schema.as_ref().map(value)),
-        ("annotations", annotations.as_ref().map(value)),
-    ];
-    let fields = fields
-        .into_iter()
-        .filter_map(|(key, value)| Some((key.to_owned(), value?)));
-    canonical(Value::Object(fields.collect::<Map<_, _>>()))
-}
-
-/// A value as a tree. Numbers that no tree can hold keep the text they came in.
-fn value(json: &Json) -> Value {
-    json.to_value()
-        .unwrap_or_else(|_| Value::String(json.as_str().to_owned()))
-}
-
-fn compare(path: &str, from: &Value, to: &Value, changes: &mut Vec<Change>) {
-    let below = |key: &str| match path {
-        "" => key.to_owned(),
-        path => format!("{path}.{key}"),
-    };
-    match (from, to) {
-        (Value::Object(from), Value::Object(to)) => {
-            for (key, old) in from {
-                match to.get(key) {
-                    Some(new) => compare(&below(key), old, new, changes),
-                    None => changes.push(Change {
-                        path: below(key),
-                        kind: ChangeKind::Removed(old.clone()),
-                    }),
-                }
-            }
-            for (key, new) in to.iter().filter(|(key, _)| !from.contains_key(*key)) {
-                changes.push(Change {
-                    path: below(key),
-                    kind: ChangeKind::Added(new.clone()),
-                });
-            }
-        }
-        (from, to) if from != to => changes.push(Change {
-            path: path.to_owned(),
-            kind: ChangeKind::Changed {
-                from: from.clone(),
-                to: to.clone(),
-            },
-        }),
-        _ => {}
-    }
-}
-
-/// One line per difference.
-impl fmt::Display for Drift {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{}", self.name)?;
-        for change in &self.changes {
-            write!(formatter, "\n  {change}")?;
-        }
-        Ok(())
-    }
-}
-
-impl fmt::Display for Change {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let path = &self.path;
-        match &self.kind {
-            ChangeKind::Added(value) => write!(formatter, "+ {path}: {value}"),
-            ChangeKind::Removed(value) => write!(formatter, "- {path}: {value}"),
-            ChangeKind::Changed { from, to } => write!(formatter, "~ {path}: {from} -> {to}"),
-        }
-    }
+    Ok(stored.tools)
 }
 
 #[cfg(test)]

