@@ -8,6 +8,7 @@ use attache_protocol::{Ending, ErrorObject, Json, Revision};
 
 use crate::http::{HttpError, Unreachable};
 use crate::process::{ExitReason, SpawnError};
+use crate::telling_line::telling_line;
 
 /// What went wrong.
 #[derive(Clone, Debug)]
@@ -24,6 +25,8 @@ pub enum Error {
         method: String,
         /// How long was waited.
         after: Duration,
+        /// What the server's stderr complains of, if it does.
+        complaint: Option<String>,
     },
     /// The caller cancelled the request; the server was told to stop.
     Cancelled {
@@ -103,8 +106,16 @@ impl fmt::Display for Error {
             Self::Spawn(error) => error.fmt(formatter),
             Self::Connect(error) => error.fmt(formatter),
             Self::Server(error) => error.fmt(formatter),
-            Self::TimedOut { method, after } => {
-                write!(formatter, "{method}: no answer within {after:?}")
+            Self::TimedOut {
+                method,
+                after,
+                complaint,
+            } => {
+                write!(formatter, "{method}: no answer within {after:?}")?;
+                match complaint {
+                    Some(line) => write!(formatter, "; its stderr says: {line}"),
+                    None => Ok(()),
+                }
             }
             Self::Cancelled { method } => write!(formatter, "{method}: cancelled"),
             Self::NotSent { method, reason } => {
@@ -291,9 +302,9 @@ impl fmt::Display for CloseReason {
     }
 }
 
-/// Appends the last words of a server, if there are any.
+/// Appends the line in which a server says what is wrong, if there is one.
 fn write_tail(formatter: &mut fmt::Formatter<'_>, stderr: &[String]) -> fmt::Result {
-    match stderr.last() {
+    match telling_line(stderr) {
         None => Ok(()),
         Some(line) => write!(formatter, "; its last words: {line}"),
     }

@@ -29,6 +29,7 @@ mod server;
 mod settings;
 mod stderr;
 mod tasks;
+mod telling_line;
 mod watch;
 
 pub mod authorization;
@@ -52,3 +53,4 @@ pub use settings::{
 pub use stderr::{Stderr, StderrLines};
 pub use tasks::{TaskHandle, TaskStart, TaskState};
 pub use watch::{Change, Follow, Followed, Watch};
+pub use telling_line::{complaint, telling_line};

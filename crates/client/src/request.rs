@@ -18,6 +18,7 @@ use crate::connection::{Exchange, Failure, Patience, ProgressWish, TimeLeft};
 use crate::error::{Error, ServerError};
 use crate::meaning::meaning_of;
 use crate::sending::{Sending, SendingRaw};
+use crate::telling_line::{LINES_LOOKED_AT, complaint};
 
 /// What receives the progress of a request.
 type ProgressListener = Box<dyn FnMut(ProgressParams) + Send>;
@@ -259,8 +260,17 @@ impl Client {
             Failure::Protocol(problem) => Error::Protocol { method, problem },
             Failure::NotSent(reason) => Error::NotSent { method, reason },
             Failure::OutcomeUnknown(reason) => Error::OutcomeUnknown { method, reason },
-            Failure::TimedOut(after) => Error::TimedOut { method, after },
+            Failure::TimedOut(after) => self.timed_out(&method, after),
             Failure::Unwritable(problem) => Error::Input(format!("{method}: {problem}")),
+        }
+    }
+
+    /// No answer came. What the server complained of last may well be why.
+    pub(crate) fn timed_out(&self, method: &str, after: Duration) -> Error {
+        Error::TimedOut {
+            method: method.to_owned(),
+            after,
+            complaint: complaint(&self.stderr().tail_lines(LINES_LOOKED_AT)),
         }
     }
 

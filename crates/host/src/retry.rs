@@ -191,3 +191,11 @@ mod tests {
         }
     }
 }
+            complaint: None,
+        };
+        let status = |status| ClientError::Http {
+            method: method(),
+            problem: HttpError::Status {
+                status,
+                text: String::new(),
+            },

@@ -9,7 +9,7 @@ use attache_client::protocol::{
     Entries, Era, Method as _, Prompt, ReadResource, ReadResourceResult, Resource,
     ResourceTemplate, SubscriptionFilter, Tool,
 };
-use attache_client::{Client, Error as ClientError, Meaning};
+use attache_client::{Client, CloseReason, Error as ClientError, Meaning};
 use tokio::time::Instant;
 
 use super::options::RequestOptions;
@@ -235,7 +235,7 @@ impl Station {
             if attempt >= repeatable.attempts() || !repeatable.allows_repeat_after(&error) {
                 return Err(Error::Request {
                     server: self.name.clone(),
-                    error,
+                    error: self.without_secrets(error),
                 });
             }
             former = connection.number;
@@ -285,6 +285,30 @@ impl Station {
     pub(crate) async fn list<T: Listable>(
         self: &Arc<Self>,
         patience: Patience,
+    /// The error with every line of the server that it quotes cleaned.
+    fn without_secrets(&self, mut error: ClientError) -> ClientError {
+        let lines = match &mut error {
+            ClientError::TimedOut {
+                complaint: Some(line),
+                ..
+            } => std::slice::from_mut(line),
+            ClientError::NotSent {
+                reason: CloseReason::Exited { stderr, .. },
+                ..
+            }
+            | ClientError::OutcomeUnknown {
+                reason: CloseReason::Exited { stderr, .. },
+                ..
+            } => stderr.as_mut_slice(),
+            _ => return error,
+        };
+        let redactor = Redactor::for_servers([&*self.config()]);
+        for line in lines {
+            *line = redactor.redact(line).into_owned();
+        }
+        error
+    }
+
     ) -> Result<(Arc<Entries<T>>, Found), Error> {
         let config = self.config();
         let key = self.key(What::List(T::KIND));
