@@ -352,8 +352,9 @@ impl Failure {
             Meaning::Cancelled => Self::new(
                 Kind::Cancelled,
                 Exit::Cancelled,
-                format!("the server cancelled {}: {}", error.method, error.message),
+                format!("the server cancelled it: {error}"),
             ),
+            Meaning::TimedOut => Self::new(Kind::TimedOut, Exit::TimedOut, error.to_string()),
             Meaning::ResourceNotFound => {
                 Self::failed(format!("the resource does not exist: {}", error.message))
                     .hint("`attache resources` lists what there is")

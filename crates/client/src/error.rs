@@ -339,11 +339,17 @@ impl ServerError {
 
 impl fmt::Display for ServerError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            formatter,
-            "{}: the server answered: {} (code {})",
-            self.method, self.message, self.code
-        )
+        let Self {
+            method,
+            code,
+            message,
+            ..
+        } = self;
+        write!(formatter, "{method}: the server answered: {message} ")?;
+        match self.meaning.of_alias() {
+            Some(name) => write!(formatter, "(code {code}, {name})"),
+            None => write!(formatter, "(code {code})"),
+        }
     }
 }
 
@@ -358,6 +364,8 @@ pub enum Meaning {
     ToolFailed,
     /// The request was cancelled.
     Cancelled,
+    /// The server gave up waiting for what it needs to answer.
+    TimedOut,
     /// The server does not know the method.
     MethodNotFound,
     /// The params do not fit the method.
@@ -370,4 +378,17 @@ pub enum Meaning {
     UnsupportedVersion,
     /// No meaning beyond the text.
     Other,
+}
+
+impl Meaning {
+    /// The word for a meaning that the code alone does not have, because only the settings of the
+    /// server give it one.
+    fn of_alias(self) -> Option<&'static str> {
+        match self {
+            Self::ToolFailed => Some("tool failed"),
+            Self::Cancelled => Some("cancelled"),
+            Self::TimedOut => Some("timeout"),
+            _ => None,
+        }
+    }
 }

@@ -208,6 +208,7 @@ pub enum CancelForm {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ShutdownForm {
     /// Close stdin, wait, terminate, kill (C-INIT-13).
+                (-32001, ErrorAlias::TimedOut),
     Close,
     /// `shutdown` and `exit` first.
     Lsp,
@@ -241,3 +242,5 @@ pub enum ErrorAlias {
     /// The request was cancelled.
     Cancelled,
 }
+    /// The server gave up waiting for what it needs to answer.
+    TimedOut,

@@ -422,7 +422,7 @@ impl Cache {
 
     /// An old answer is better than none, unless the server itself says that there is none.
     fn stale(&self, key: &Key, error: Error) -> Result<Found, Error> {
-        if is_the_answer(&error) {
+        if is_the_answer(&key.what, &error) {
             self.store.invalidate(key);
             return Err(error);
         }
@@ -477,13 +477,15 @@ impl Cache {
     }
 }
 
-/// Whether an error is what the server has to say, rather than a failure to hear it.
-fn is_the_answer(error: &Error) -> bool {
+/// Whether an error is what the server has to say, rather than a failure to hear it. A resource can
+/// be missing, a list cannot (fault 73).
+fn is_the_answer(what: &What, error: &Error) -> bool {
     match error.client_error() {
-        Some(ClientError::Server(error)) => matches!(
-            error.meaning,
-            Meaning::ResourceNotFound | Meaning::InvalidParams | Meaning::MethodNotFound
-        ),
+        Some(ClientError::Server(error)) => match error.meaning {
+            Meaning::ResourceNotFound => matches!(what, What::Contents(_)),
+            Meaning::InvalidParams | Meaning::MethodNotFound => true,
+            _ => false,
+        },
         Some(ClientError::Input(_) | ClientError::Unsupported { .. }) => true,
         _ => false,
     }

@@ -342,7 +342,7 @@ async fn error_codes_mean_what_the_context_says() {
             Value::Null,
             Meaning::ResourceNotFound,
         ),
-        // Row 27: a time-out is no code on the wire, so an incoming one means nothing.
+        // Row 27: a time-out is a code on the wire in the dialect only.
         (
             REVISION,
             standard(),
@@ -351,7 +351,31 @@ async fn error_codes_mean_what_the_context_says() {
             Value::Null,
             Meaning::Other,
         ),
-        (REVISION, lsp(), calls, -32001, Value::Null, Meaning::Other),
+        (
+            REVISION,
+            lsp(),
+            calls,
+            -32001,
+            Value::Null,
+            Meaning::TimedOut,
+        ),
+        // Fault 73: only a read can miss a resource.
+        (
+            REVISION,
+            standard(),
+            calls,
+            -32002,
+            Value::Null,
+            Meaning::Other,
+        ),
+        (
+            REVISION,
+            notes(),
+            calls,
+            -32000,
+            Value::Null,
+            Meaning::Other,
+        ),
         // Rows 28 and 29.
         (
             REVISION,

@@ -404,6 +404,7 @@ fn read_quirks(section: &Section<'_>, server: &mut ServerConfig) {
     set(&mut server.call_retry, section.choice("call_retry", &retry));
     let invalidate_after = section.patterns("invalidate_after");
     set(&mut server.cache.invalidate_after, invalidate_after);
+                    ("timeout", ErrorAlias::TimedOut),
 }
 
 fn read_timeouts(section: &Section<'_>, timeouts: &mut Timeouts) {
