@@ -272,7 +272,24 @@ fn the_shortest_time_and_the_narrowest_scope_of_all_pages_count() {
         for (ttl, scope) in &pages {
             lifetimes.note(*ttl, *scope);
         }
-        assert_eq!(lifetimes.ttl(&rules).as_millis(), ttl, "{pages:?}");
+        let what = What::Contents("u".into());
+        assert_eq!(lifetimes.ttl(&rules, &what).as_millis(), ttl, "{pages:?}");
         assert_eq!(lifetimes.scope, Some(scope), "{pages:?}");
     }
+}
+
+#[test]
+fn lists_may_be_fresh_for_another_time_than_resources() {
+    let (list, contents) = (What::List(ListKind::Tools), What::Contents("u".into()));
+    let mut rules = rules(300);
+    let seconds = |rules: &CacheRules, what| Lifetimes::default().ttl(rules, what).as_secs();
+    assert_eq!(
+        (seconds(&rules, &list), seconds(&rules, &contents)),
+        (300, 300)
+    );
+    rules.list_ttl = Some(Duration::from_secs(60));
+    assert_eq!(
+        (seconds(&rules, &list), seconds(&rules, &contents)),
+        (60, 300)
+    );
 }

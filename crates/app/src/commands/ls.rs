@@ -103,7 +103,8 @@ async fn look(completeness: Completeness, session: &Session) -> Result<Vec<Seen>
     for answer in &tools.servers {
         let entries = tools.entries.iter();
         let count = entries.filter(|entry| entry.server == answer.name).count();
-        let tools = matches!(answer.outcome, Outcome::Ok).then_some(count);
+        let known = matches!(answer.outcome, Outcome::Ok | Outcome::NotOffered);
+        let tools = known.then_some(count);
         let (host, name) = (session.host.clone(), answer.name.clone());
         counting.spawn(async move {
             let counts = count_others(&host, &name, tools).await;

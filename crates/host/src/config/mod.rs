@@ -26,8 +26,8 @@ pub use exchange::{ExportForm, ImportError, ImportOutcome, Imported, OnClash, ex
 pub use expand::{ExpandError, expand};
 pub use model::{
     AuthConfig, CacheRules, CacheUse, CallRetry, Config, Decision, Dialect, Grant, Origin,
-    PolicyRules, Problem, ReadOnlyHint, Restart, RestartWhen, ServerConfig, ServerName,
-    ServerNameError, Severity, Source, Start, ToolFilter, Transport,
+    PolicyRules, Problem, ReadOnlyHint, Restart, RestartWhen, Retry, RetryOn, ServerConfig,
+    ServerName, ServerNameError, Severity, Source, Start, ToolFilter, Transport,
 };
 pub use pattern::Pattern;
 pub use profile::Profile;

@@ -157,6 +157,7 @@ async fn part<T: Listable>(
     let because = match &fetched {
         Ok(Ok((entries, found))) => match &found.freshness {
             Freshness::Stale { because, .. } => because.to_string(),
+            _ if !found.offered => return part(Outcome::NotOffered, None, entries.clone()),
             _ => return part(Outcome::Ok, None, entries.clone()),
         },
         Ok(Err(error)) => error.to_string(),
