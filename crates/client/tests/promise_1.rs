@@ -11,6 +11,7 @@
 #![expect(clippy::unwrap_used, reason = "everything here is a test")]
 
 use std::collections::HashMap;
+use std::fmt;
 use std::io::Write as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -28,7 +29,7 @@ use tokio::task::JoinSet;
 const DROPPED: u64 = 50;
 
 /// How much is done, and with which random numbers.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 struct Plan {
     calls: u64,
     callers: u64,
@@ -50,6 +51,22 @@ impl Plan {
     /// The server is killed after so many answers, give or take.
     fn between_kills(&self) -> u64 {
         (self.calls / self.kills).max(2)
+    }
+}
+
+/// So that a run can be repeated from what it says.
+impl fmt::Display for Plan {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            calls,
+            callers,
+            kills,
+            seed,
+        } = self;
+        write!(
+            formatter,
+            "seed {seed:#x}, {calls} calls of {callers} callers, about {kills} kills"
+        )
     }
 }
 
@@ -117,7 +134,7 @@ impl Line {
             self.settle(&current.1).await;
             match self.server.connect().await {
                 Ok(client) => *current = (lost + 1, client),
-                Err(error) => panic!("{:x?}: connection {} failed: {error}", self.plan, lost + 1),
+                Err(error) => panic!("{}: connection {} failed: {error}", self.plan, lost + 1),
             }
         }
     }
@@ -126,8 +143,8 @@ impl Line {
     async fn settle(&self, client: &Client) {
         client.close().await;
         let (plan, calls) = (self.plan, client.statistics().calls);
-        assert_eq!(calls.open, 0, "{plan:x?}: {calls}");
-        assert_eq!(calls.issued, calls.ended(), "{plan:x?}: {calls}");
+        assert_eq!(calls.open, 0, "{plan}: {calls}");
+        assert_eq!(calls.issued, calls.ended(), "{plan}: {calls}");
         self.issued.fetch_add(calls.issued, Ordering::Relaxed);
         self.ended.fetch_add(calls.ended(), Ordering::Relaxed);
     }
@@ -149,7 +166,7 @@ async fn caller(line: Arc<Line>, number: u64, log: mpsc::UnboundedSender<(u64, E
             Ok(_) => Ending::Result,
             Err(error) => match error.ending() {
                 Some(ending) => ending,
-                None => panic!("{:x?}: call {key} was never issued: {error}", line.plan),
+                None => panic!("{}: call {key} was never issued: {error}", line.plan),
             },
         };
         log.send((key, ending)).unwrap();
@@ -208,7 +225,7 @@ async fn p1_every_call_ends_exactly_once_and_truthfully() {
     while let Some((key, ending)) = endings.recv().await {
         answered.fetch_add(1, Ordering::Relaxed);
         let twice = told.insert(key, ending).is_some();
-        assert!(!twice, "{plan:x?}: call {key} ended twice");
+        assert!(!twice, "{plan}: call {key} ended twice");
     }
     // A caller that panicked fails the test with its own message.
     callers.join_all().await;
@@ -220,7 +237,7 @@ async fn p1_every_call_ends_exactly_once_and_truthfully() {
     for effect in launch.effects().unwrap() {
         match effect.parse() {
             Ok(key) => *happened.entry(key).or_default() += 1,
-            Err(_) => panic!("{plan:x?}: the log has an effect {effect:?}"),
+            Err(_) => panic!("{plan}: the log has an effect {effect:?}"),
         }
     }
     let mut counts: HashMap<Ending, u64> = HashMap::new();
@@ -244,18 +261,15 @@ async fn p1_every_call_ends_exactly_once_and_truthfully() {
         line.ended.load(Ordering::Relaxed),
     );
     report(&format!(
-        "P1: {plan:x?}, {kills} kills, endings {counts:?} = {sum}\n\
+        "P1: {plan}; {kills} kills, endings {counts:?} = {sum}\n\
          P1: the clients issued {issued} requests and ended {ended}, handshakes included"
     ));
-    assert!(untrue.is_empty(), "{plan:x?}: {untrue:?}");
-    assert!(
-        happened.is_empty(),
-        "{plan:x?}: nobody asked for {happened:?}"
-    );
-    assert_eq!(sum, plan.calls, "{plan:x?}");
-    assert_eq!(issued, ended, "{plan:x?}");
-    assert!(kills >= plan.kills * 3 / 10, "{plan:x?}: {kills} kills");
+    assert!(untrue.is_empty(), "{plan}: {untrue:?}");
+    assert!(happened.is_empty(), "{plan}: nobody asked for {happened:?}");
+    assert_eq!(sum, plan.calls, "{plan}");
+    assert_eq!(issued, ended, "{plan}");
+    assert!(kills >= plan.kills * 3 / 10, "{plan}: {kills} kills");
     let count = |ending| counts.get(&ending).copied().unwrap_or(0);
-    assert!(count(Ending::Result) > plan.calls / 2, "{plan:x?}");
-    assert!(count(Ending::Cancelled) > 0, "{plan:x?}");
+    assert!(count(Ending::Result) > plan.calls / 2, "{plan}");
+    assert!(count(Ending::Cancelled) > 0, "{plan}");
 }
