@@ -11,6 +11,9 @@ use attache::host::{Cause, Error as HostError, Failure as ServerFailure, Refuser
 use attache::protocol::{CallTool, Ending, Json, Method as _};
 use attache::{CloseReason, ConnectError, Error, HttpError, Meaning, ServerError};
 
+/// How many of the last lines of a server's stderr are shown with a failure.
+const MOST_DETAILS: usize = 20;
+
 /// Why a command did not do what was asked.
 #[derive(Clone, Debug)]
 pub(crate) struct Failure {
@@ -160,7 +163,8 @@ impl Failure {
     }
 
     fn with_details(mut self, stderr: &[String]) -> Self {
-        self.details = stderr.to_vec();
+        let skipped = stderr.len().saturating_sub(MOST_DETAILS);
+        self.details = stderr[skipped..].to_vec();
         self
     }
 }
@@ -279,12 +283,17 @@ impl From<Error> for Failure {
             Error::Spawn(_) => Self::new(Kind::Spawn, Exit::Unreachable, message),
             Error::Connect(error) => Self::from_connect(&error, message),
             Error::Server(error) => Self::from_server(error),
-            Error::TimedOut { method, after } => Self::new(
+            Error::TimedOut {
+                method,
+                after,
+                complaint,
+            } => Self::new(
                 Kind::TimedOut,
                 Exit::TimedOut,
                 format!(
-                    "{method} was not answered within {}; the server was told to stop",
-                    time(after)
+                    "{method} was not answered within {}; the server was told to stop{}",
+                    time(after),
+                    complaint.map_or_else(String::new, |line| format!("; its stderr says: {line}"))
                 ),
             )
             .hint("give it longer with --timeout, for example --timeout 5m"),
@@ -373,9 +382,10 @@ impl Failure {
             Meaning::Cancelled => Self::new(
                 Kind::Cancelled,
                 Exit::Cancelled,
-                format!("the server cancelled {}: {}", error.method, error.message),
+                format!("the server cancelled it: {error}"),
             ),
             Meaning::ToolFailed => Self::tool_failed(error.to_string()),
+            Meaning::TimedOut => Self::new(Kind::TimedOut, Exit::TimedOut, error.to_string()),
             Meaning::ResourceNotFound => {
                 Self::failed(format!("the resource does not exist: {}", error.message))
                     .hint("`attache resources` lists what there is")

@@ -421,7 +421,7 @@ fn understand_call(raw: RawCall) -> Result<Call, Failure> {
             true => Listing::Skip,
             false => Listing::First,
         },
-        approval: approval(raw.yes),
+        approval: Approval::by_option(raw.yes),
         progress: understand_progress(&raw.progress),
         out: raw.out,
     })

@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use attache_protocol::frame::MetaFields;
 use attache_protocol::{
@@ -10,7 +11,7 @@ use attache_protocol::{
     GetPromptParams, Implementation, ListPrompts, ListResources, ListTemplates, ListTools,
     LogLevel, LspExit, LspShutdown, Method, NoParams, PageParams, Paged, Payload, Ping, Prompt,
     ReadResource, ReadResourceParams, Resource, ResourceTemplate, Revision, Root, RootsChanged,
-    ServerCapabilities, SetLevel, SetLevelParams, Tool, ToolPage, meta,
+    ServerCapabilities, SetLevel, SetLevelParams, Tool, ToolPage, meta, shortened,
 };
 use serde::Serialize;
 
@@ -37,8 +38,8 @@ struct Inner {
     agreement: Agreement,
     settings: Settings,
     watches: WatchCounts,
-    /// The log level to ask of a modern server with every request (C-LOG-03).
-    log_level: Mutex<Option<LogLevel>>,
+    /// It was told that tools of this server have no input schema.
+    told_of_schemas: AtomicBool,
 }
 
 /// Arguments of a tool call as they are written.
@@ -55,16 +56,26 @@ impl Client {
         agreement: Agreement,
         settings: &Settings,
     ) -> Self {
-        Self {
+        let client = Self {
             inner: Arc::new(Inner {
                 link,
                 lifeline,
                 agreement,
                 settings: settings.clone(),
                 watches: WatchCounts::default(),
-                log_level: Mutex::default(),
+                told_of_schemas: AtomicBool::new(false),
             }),
+        };
+        if let Some(level) = settings.log_level
+            && client.capabilities().logging.is_some()
+            && client.revision().era() == Era::Legacy
+        {
+            // Nobody waits for it, and a server that refuses it is heard here as it is wanted.
+            let params = SetLevelParams::new(level);
+            let link = client.link();
+            link.request_aside(SetLevel::NAME, &params, &MetaFields::default());
         }
+        client
     }
 
     /// The revision both sides speak.
@@ -77,6 +88,19 @@ impl Client {
         &self.inner.agreement.capabilities
     }
 
+    /// Whether the server declares what `method` is about: tools, prompts or resources.
+    pub fn offers(&self, method: &str) -> bool {
+        let declared = self.capabilities();
+        match method {
+            ListTools::NAME | CallTool::NAME => declared.tools.is_some(),
+            ListPrompts::NAME | GetPrompt::NAME => declared.prompts.is_some(),
+            ListResources::NAME | ListTemplates::NAME | ReadResource::NAME => {
+                declared.resources.is_some()
+            }
+            _ => true,
+        }
+    }
+
     /// How the server names itself; a hint, never authority (S19).
     pub fn server(&self) -> Option<&Implementation> {
         self.inner.agreement.server.as_ref()
@@ -87,7 +111,8 @@ impl Client {
         self.inner.agreement.instructions.as_deref()
     }
 
-    /// All tools, over all pages.
+    /// All tools, over all pages; none if the server does not declare that it has tools, and so for
+    /// the other lists. [`offers`](Self::offers) tells such an empty list from another.
     pub async fn list_tools(&self) -> Result<Entries<Tool>, Error> {
         self.list_tools_noting(|_| ()).await
     }
@@ -98,13 +123,27 @@ impl Client {
         note: impl FnMut(&ToolPage) + Send,
     ) -> Result<Entries<Tool>, Error> {
         let mut tools = self.list_noting::<ListTools>(note).await?;
-        if self.inner.settings.quirks.missing_input_schema == MissingInputSchema::Reject {
-            tools.reject(|tool| match tool.input_schema {
+        match self.inner.settings.quirks.missing_input_schema {
+            MissingInputSchema::Reject => tools.reject(|tool| match tool.input_schema {
                 Some(_) => None,
                 None => Some("the tool has no inputSchema".to_owned()),
-            });
+            }),
+            MissingInputSchema::Repair => self.tell_of_missing_schemas(&tools),
         }
         Ok(tools)
+    }
+
+    /// Says once per connection which tools are taken to accept any object.
+    fn tell_of_missing_schemas(&self, tools: &[Tool]) {
+        let without = tools.iter().filter(|tool| tool.input_schema.is_none());
+        let names: Vec<&str> = without.map(|tool| tool.name.as_str()).collect();
+        if names.is_empty() || self.inner.told_of_schemas.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        let names = shortened(names.join(", "));
+        self.link().violation(format!(
+            "no inputSchema, so any object is taken for arguments: {names}"
+        ));
     }
 
     /// All resources, over all pages.
@@ -141,6 +180,9 @@ impl Client {
         M: Paged + 'static,
         M::Result: 'static,
     {
+        if !self.offers(M::NAME) {
+            return Ok(Entries::default());
+        }
         let mirrors = self.link().mirrors_in_headers();
         let mut entries = Entries::default();
         let mut cursor = None;
@@ -247,19 +289,14 @@ impl Client {
             });
         }
         match self.revision().era() {
-            Era::Legacy => Request::<SetLevel>::new(self, &SetLevelParams::new(level))
-                .await
-                .map(drop),
-            Era::Modern => {
-                let mut current = self
-                    .inner
-                    .log_level
-                    .lock()
-                    .unwrap_or_else(PoisonError::into_inner);
-                *current = Some(level);
-                Ok(())
+            Era::Legacy => {
+                Request::<SetLevel>::new(self, &SetLevelParams::new(level)).await?;
             }
+            // It is told with every request.
+            Era::Modern => {}
         }
+        self.link().want_log_level(level);
+        Ok(())
     }
 
     /// Asks for a sign of life. Modern servers have no such method (X-PING-03).
@@ -365,12 +402,10 @@ impl Client {
     /// The metadata of one request besides what every request carries.
     pub(crate) fn request_meta(&self, own: &MetaFields) -> MetaFields {
         let mut fields = own.clone();
-        let level = *self
-            .inner
-            .log_level
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        if let Some(level) = level {
+        if let Some(level) = self.link().log_level()
+            && self.revision().era() == Era::Modern
+            && self.capabilities().logging.is_some()
+        {
             // A level is a plain string, so writing it cannot fail.
             let _ = fields.add(meta::LOG_LEVEL, &level);
         }

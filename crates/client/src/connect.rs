@@ -32,6 +32,14 @@ impl Server {
         let connecting = self.connect_in_time(&mut lifeline);
         let error = match self.asked().timeout(after, connecting).await {
             Some(Ok(client)) => return Ok(client),
+            Some(Err(Error::Connect(ConnectError::TimedOut { after, strays, .. }))) => {
+                let stderr = lifeline.as_ref().map(Lifeline::last_words);
+                Error::Connect(ConnectError::TimedOut {
+                    after,
+                    strays,
+                    stderr: stderr.unwrap_or_default(),
+                })
+            }
             Some(Err(error)) => error,
             None => {
                 let stderr = lifeline.as_ref().map(Lifeline::last_words);

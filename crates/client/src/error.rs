@@ -8,6 +8,7 @@ use attache_protocol::{Ending, ErrorObject, Json, Revision};
 
 use crate::http::{HttpError, Unreachable};
 use crate::process::{ExitReason, SpawnError};
+use crate::telling_line::telling_line;
 
 /// What went wrong.
 #[derive(Clone, Debug)]
@@ -24,6 +25,8 @@ pub enum Error {
         method: String,
         /// How long was waited.
         after: Duration,
+        /// What the server's stderr complains of, if it does.
+        complaint: Option<String>,
     },
     /// The caller cancelled the request; the server was told to stop.
     Cancelled {
@@ -103,8 +106,16 @@ impl fmt::Display for Error {
             Self::Spawn(error) => error.fmt(formatter),
             Self::Connect(error) => error.fmt(formatter),
             Self::Server(error) => error.fmt(formatter),
-            Self::TimedOut { method, after } => {
-                write!(formatter, "{method} was not answered within {after:?}")
+            Self::TimedOut {
+                method,
+                after,
+                complaint,
+            } => {
+                write!(formatter, "{method} was not answered within {after:?}")?;
+                match complaint {
+                    Some(line) => write!(formatter, "; its stderr says: {line}"),
+                    None => Ok(()),
+                }
             }
             Self::Cancelled { method } => write!(formatter, "{method} was cancelled"),
             Self::NotSent { method, reason } => {
@@ -303,9 +314,9 @@ impl fmt::Display for CloseReason {
     }
 }
 
-/// Appends the last words of a server, if there are any.
+/// Appends the line in which a server says what is wrong, if there is one.
 fn write_tail(formatter: &mut fmt::Formatter<'_>, stderr: &[String]) -> fmt::Result {
-    match stderr.last() {
+    match telling_line(stderr) {
         None => Ok(()),
         Some(line) => write!(formatter, "; its last words: {line}"),
     }
@@ -340,11 +351,20 @@ impl ServerError {
 
 impl fmt::Display for ServerError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            method,
+            code,
+            message,
+            ..
+        } = self;
         write!(
             formatter,
-            "the server answered {} with an error: {} (code {})",
-            self.method, self.message, self.code
-        )
+            "the server answered {method} with an error: {message} "
+        )?;
+        match self.meaning.of_alias() {
+            Some(name) => write!(formatter, "(code {code}, {name})"),
+            None => write!(formatter, "(code {code})"),
+        }
     }
 }
 
@@ -359,6 +379,8 @@ pub enum Meaning {
     ToolFailed,
     /// The request was cancelled.
     Cancelled,
+    /// The server gave up waiting for what it needs to answer.
+    TimedOut,
     /// The server does not know the method.
     MethodNotFound,
     /// The params do not fit the method.
@@ -385,7 +407,19 @@ impl Meaning {
             Self::UrlElicitationRequired => "url_elicitation_required",
             Self::MissingCapability => "missing_capability",
             Self::UnsupportedVersion => "unsupported_version",
+            Self::TimedOut => "timed_out",
             Self::Other => "other",
+        }
+    }
+
+    /// The word for a meaning that the code alone does not have, because only the settings of the
+    /// server give it one.
+    fn of_alias(self) -> Option<&'static str> {
+        match self {
+            Self::ToolFailed => Some("tool failed"),
+            Self::Cancelled => Some("cancelled"),
+            Self::TimedOut => Some("timeout"),
+            _ => None,
         }
     }
 }
@@ -425,6 +459,7 @@ mod tests {
                 Error::TimedOut {
                     method: method(),
                     after: Duration::from_secs(5),
+                    complaint: None,
                 },
                 "tools/call was not answered within 5s",
             ),

@@ -29,6 +29,7 @@ mod server;
 mod settings;
 mod stderr;
 mod tasks;
+mod telling_line;
 mod watch;
 
 pub mod authorization;
@@ -46,9 +47,11 @@ pub use request::Request;
 pub use sending::{Sending, SendingRaw};
 pub use server::Server;
 pub use settings::{
-    CancelForm, EraChoice, ErrorAlias, InitializedNotice, Limits, MissingInputSchema, Quirks,
-    Settings, ShutdownForm, TasksExtension, Timeouts,
+    CancelForm, EraChoice, ErrorAlias, InitializedNotice, Limits, MissingInputSchema,
+    ProgressTokenForm, Quirks, Settings, ShutdownForm, TasksExtension, Timeouts,
+    UndeclaredRequests,
 };
 pub use stderr::{Stderr, StderrLines};
 pub use tasks::{TaskHandle, TaskStart, TaskState};
+pub use telling_line::{complaint, telling_line};
 pub use watch::{Change, Follow, Followed, Watch};

@@ -15,6 +15,7 @@ use crate::error::CloseReason;
 use crate::process::{ExitReason, Ladder, ServerProcess};
 use crate::settings::Timeouts;
 use crate::stderr::Stderr;
+use crate::telling_line::LINES_LOOKED_AT;
 
 /// How long to wait for the exit status of a server that closed its output, so that its pending
 /// calls can be told why (fault 37 leaves 100 ms).
@@ -26,8 +27,6 @@ const STDERR_PATIENCE: Duration = Duration::from_millis(20);
 const LEFT_OUTPUT_PATIENCE: Duration = Duration::from_millis(30);
 /// How long to wait at the most for a tree of processes that was killed.
 const KILL_PATIENCE: Duration = Duration::from_secs(5);
-/// How many last words of a server an error carries.
-const LAST_WORDS: usize = 5;
 
 pub(crate) struct Lifeline {
     link: Arc<Link>,
@@ -132,7 +131,7 @@ impl Lifeline {
 
     /// The last lines of stderr.
     pub(crate) fn last_words(&self) -> Vec<String> {
-        self.stderr.tail_lines(LAST_WORDS)
+        self.stderr.tail_lines(LINES_LOOKED_AT)
     }
 
     /// Resolves when the server has written anything at all.
@@ -243,7 +242,7 @@ impl Fate {
         let _ = tokio::time::timeout(STDERR_PATIENCE, self.stderr.ended()).await;
         Some(CloseReason::Exited {
             exit,
-            stderr: self.stderr.tail_lines(LAST_WORDS),
+            stderr: self.stderr.tail_lines(LINES_LOOKED_AT),
         })
     }
 

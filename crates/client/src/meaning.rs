@@ -26,15 +26,15 @@ pub(crate) fn meaning_of(
         }
         _ => {}
     }
-    if let Some(alias) = aliases.get(&error.code) {
-        return match alias {
-            ErrorAlias::ResourceNotFound => Meaning::ResourceNotFound,
-            ErrorAlias::ToolFailed => Meaning::ToolFailed,
-            ErrorAlias::Cancelled => Meaning::Cancelled,
-        };
+    match aliases.get(&error.code) {
+        // Only a read asks for a resource that can be missing (fault 73).
+        Some(ErrorAlias::ResourceNotFound) if reads => return Meaning::ResourceNotFound,
+        Some(ErrorAlias::ToolFailed) => return Meaning::ToolFailed,
+        Some(ErrorAlias::Cancelled) => return Meaning::Cancelled,
+        Some(ErrorAlias::TimedOut) => return Meaning::TimedOut,
+        Some(ErrorAlias::ResourceNotFound) | None => {}
     }
     match error.code {
-        codes::RESOURCE_NOT_FOUND => Meaning::ResourceNotFound,
         codes::METHOD_NOT_FOUND => Meaning::MethodNotFound,
         codes::INVALID_PARAMS => Meaning::InvalidParams,
         codes::URL_ELICITATION_REQUIRED => Meaning::UrlElicitationRequired,
@@ -131,12 +131,36 @@ mod tests {
     }
 
     #[test]
+    fn fault_73_only_a_read_can_miss_a_resource() {
+        let alias = [(-32000, ErrorAlias::ResourceNotFound)];
+        for revision in [Revision::V2024_11_05, Revision::V2026_07_28] {
+            for method in ["tools/call", "tools/list", "resources/list", "prompts/get"] {
+                for (code, aliases) in [(-32002, &[][..]), (-32000, &[]), (-32000, &alias)] {
+                    check(code, None, method, revision, aliases, Meaning::Other);
+                }
+            }
+        }
+        let (read, missing) = ("resources/read", Meaning::ResourceNotFound);
+        check(-32000, None, read, Revision::V2024_11_05, &alias, missing);
+    }
+
+    #[test]
     fn aliases_give_meaning_to_codes_without_one() {
         let revision = Revision::V2025_11_25;
         let lsp = [
             (-32000, ErrorAlias::ToolFailed),
+            (-32001, ErrorAlias::TimedOut),
             (-32002, ErrorAlias::Cancelled),
         ];
+        check(
+            -32001,
+            None,
+            "tools/call",
+            revision,
+            &lsp,
+            Meaning::TimedOut,
+        );
+        check(-32001, None, "tools/call", revision, &[], Meaning::Other);
         check(-32000, None, "tools/call", revision, &[], Meaning::Other);
         check(
             -32000,

@@ -18,6 +18,8 @@ use crate::connection::{Exchange, Failure, Patience, ProgressWish, TimeLeft};
 use crate::error::{Error, ServerError};
 use crate::meaning::meaning_of;
 use crate::sending::{Sending, SendingRaw};
+use crate::settings::UndeclaredRequests;
+use crate::telling_line::{LINES_LOOKED_AT, complaint};
 
 /// What receives the progress of a request.
 type ProgressListener = Box<dyn FnMut(ProgressParams) + Send>;
@@ -86,9 +88,16 @@ impl Options {
 
 impl<M: Method> Request<M> {
     pub(crate) fn new<P: Serialize + ?Sized>(client: &Client, params: &P) -> Self {
+        let params = match client.settings().capabilities {
+            UndeclaredRequests::Refuse if !client.offers(M::NAME) => Err(Error::Unsupported {
+                method: M::NAME.to_owned(),
+                reason: "the server does not declare it, and capabilities are strict".to_owned(),
+            }),
+            _ => write_params(M::NAME, params),
+        };
         Self {
             client: client.clone(),
-            params: write_params(M::NAME, params).map_err(Box::new),
+            params: params.map_err(Box::new),
             options: Options::default(),
             method: PhantomData,
         }
@@ -259,8 +268,17 @@ impl Client {
             Failure::Protocol(problem) => Error::Protocol { method, problem },
             Failure::NotSent(reason) => Error::NotSent { method, reason },
             Failure::OutcomeUnknown(reason) => Error::OutcomeUnknown { method, reason },
-            Failure::TimedOut(after) => Error::TimedOut { method, after },
+            Failure::TimedOut(after) => self.timed_out(&method, after),
             Failure::Unwritable(problem) => Error::Input(format!("{method}: {problem}")),
+        }
+    }
+
+    /// No answer came. What the server complained of last may well be why.
+    pub(crate) fn timed_out(&self, method: &str, after: Duration) -> Error {
+        Error::TimedOut {
+            method: method.to_owned(),
+            after,
+            complaint: complaint(&self.stderr().tail_lines(LINES_LOOKED_AT)),
         }
     }
 

@@ -110,10 +110,7 @@ impl Client {
                 }
             };
             if options.left == Some(Duration::ZERO) {
-                return Err(Error::TimedOut {
-                    method: method.to_owned(),
-                    after: self.maximum(options),
-                });
+                return Err(self.timed_out(method, self.maximum(options)));
             }
             let mut time = self.time_for(method, options);
             let answer = self.exchange(method, &repeated, options, &mut time).await;

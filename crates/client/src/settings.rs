@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use attache_protocol::frame::EmptyParams;
-use attache_protocol::{DEFAULT_MAX_FRAME, Implementation, Revision};
+use attache_protocol::{DEFAULT_MAX_FRAME, Implementation, LogLevel, Revision};
 
 /// Everything that can be set for one connection.
 #[derive(Clone, Debug)]
@@ -27,6 +27,11 @@ pub struct Settings {
     pub quirks: Quirks,
     /// Whether to declare the tasks extension to modern servers (X-MOD-22: off until switched on).
     pub tasks_extension: TasksExtension,
+    /// The least serious log messages that are wanted. Servers with logging are told with every
+    /// connection; what comes all the same is dropped here.
+    pub log_level: Option<LogLevel>,
+    /// What becomes of requests for what the server does not declare.
+    pub capabilities: UndeclaredRequests,
 }
 
 impl Default for Settings {
@@ -39,8 +44,21 @@ impl Default for Settings {
             limits: Limits::default(),
             quirks: Quirks::default(),
             tasks_extension: TasksExtension::default(),
+            log_level: None,
+            capabilities: UndeclaredRequests::default(),
         }
     }
+}
+
+/// What becomes of calls, reads and prompts of a server that does not declare to have any. Its lists
+/// are never asked for: they are empty.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum UndeclaredRequests {
+    /// They are sent and the server decides: some forget to declare what they have.
+    #[default]
+    Send,
+    /// They are refused here.
+    Refuse,
 }
 
 /// Which eras may be tried.
@@ -161,6 +179,8 @@ pub struct Quirks {
     pub empty_params: EmptyParams,
     /// What becomes of a tool that is listed without an input schema.
     pub missing_input_schema: MissingInputSchema,
+    /// How the progress of a request is named to the server.
+    pub progress_token: ProgressTokenForm,
     /// Meanings of error codes that only this server has.
     pub error_aliases: BTreeMap<i64, ErrorAlias>,
 }
@@ -173,6 +193,7 @@ impl Default for Quirks {
             initialized: InitializedNotice::Send,
             empty_params: EmptyParams::Omit,
             missing_input_schema: MissingInputSchema::Repair,
+            progress_token: ProgressTokenForm::Number,
             error_aliases: BTreeMap::new(),
         }
     }
@@ -184,8 +205,10 @@ impl Quirks {
         Self {
             cancel: CancelForm::Both,
             shutdown: ShutdownForm::Lsp,
+            progress_token: ProgressTokenForm::Tool,
             error_aliases: BTreeMap::from([
                 (-32000, ErrorAlias::ToolFailed),
+                (-32001, ErrorAlias::TimedOut),
                 (-32002, ErrorAlias::Cancelled),
             ]),
             ..Self::default()
@@ -222,6 +245,15 @@ pub enum InitializedNotice {
     Skip,
 }
 
+/// How the progress of a request is named (X-PROG-01: any text or number that is unique).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ProgressTokenForm {
+    /// By the number of the request.
+    Number,
+    /// `tool-` and that number (seed 003).
+    Tool,
+}
+
 /// What becomes of a tool that is listed without an input schema.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MissingInputSchema {
@@ -240,4 +272,6 @@ pub enum ErrorAlias {
     ToolFailed,
     /// The request was cancelled.
     Cancelled,
+    /// The server gave up waiting for what it needs to answer.
+    TimedOut,
 }

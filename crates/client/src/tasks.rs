@@ -310,6 +310,7 @@ impl<'a> Wait<'a> {
         Err(Error::TimedOut {
             method: self.method.to_owned(),
             after: self.whole,
+            complaint: None,
         })
     }
 }

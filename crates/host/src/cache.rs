@@ -120,13 +120,17 @@ impl Lifetimes {
         };
     }
 
-    fn ttl(&self, rules: &CacheRules) -> Duration {
+    fn ttl(&self, rules: &CacheRules, what: &What) -> Duration {
         let own = self.ttl_ms.map(|ms| {
             // A negative time is no time (C-CACHE: nothing is fresh that the server does not
             // call so).
             Duration::from_millis(u64::try_from(ms).unwrap_or(0)).min(LONGEST_TTL)
         });
-        own.or(rules.ttl).unwrap_or(Duration::ZERO)
+        let configured = match what {
+            What::List(_) => rules.list_ttl.or(rules.ttl),
+            What::Contents(_) => rules.ttl,
+        };
+        own.or(configured).unwrap_or(Duration::ZERO)
     }
 }
 
@@ -137,6 +141,8 @@ pub struct Fetched {
     lifetimes: Lifetimes,
     /// When the request that succeeded was sent, if that was later than the first attempt.
     asked_in: Option<Epoch>,
+    /// The server declares that it has such a thing.
+    offered: bool,
 }
 
 impl Fetched {
@@ -146,7 +152,14 @@ impl Fetched {
             value,
             lifetimes,
             asked_in: None,
+            offered: true,
         }
+    }
+
+    /// Nothing was asked for, since the server does not declare to have it.
+    pub(crate) fn not_offered(mut self) -> Self {
+        self.offered = false;
+        self
     }
 
     /// Says in which epoch the server was asked. A fetch that had to be repeated is as new as its
@@ -182,6 +195,8 @@ pub(crate) struct Found {
     pub(crate) value: Cached,
     pub(crate) freshness: Freshness,
     pub(crate) scope: CacheScope,
+    /// The server declares that it has such a thing.
+    pub(crate) offered: bool,
 }
 
 /// How fresh an answer is.
@@ -238,6 +253,7 @@ impl Epochs {
 struct Entry {
     value: Cached,
     scope: CacheScope,
+    offered: bool,
     bytes: u64,
     fetched: Instant,
     fresh_until: Instant,
@@ -303,12 +319,16 @@ impl Cache {
         if rules.usage == CacheUse::Off {
             count(&self.counters.misses);
             let Fetched {
-                value, lifetimes, ..
+                value,
+                lifetimes,
+                offered,
+                ..
             } = fetch().await?;
             return Ok(Found {
                 value,
                 freshness: Freshness::Fetched,
                 scope: lifetimes.scope.unwrap_or_default(),
+                offered,
             });
         }
         if let Some(found) = self.fresh(&key, epochs) {
@@ -406,6 +426,7 @@ impl Cache {
                 age: now - entry.fetched,
             },
             scope: entry.scope,
+            offered: entry.offered,
         })
     }
 
@@ -414,6 +435,7 @@ impl Cache {
             value,
             lifetimes,
             asked_in,
+            offered,
         } = fetched;
         let now = Instant::now();
         let scope = lifetimes.scope.unwrap_or_default();
@@ -421,8 +443,9 @@ impl Cache {
             bytes: value.bytes(),
             value: value.clone(),
             scope,
+            offered,
             fetched: now,
-            fresh_until: now + lifetimes.ttl(rules),
+            fresh_until: now + lifetimes.ttl(rules, &key.what),
             epoch: asked_in.unwrap_or(flight.epoch),
             outdated: AtomicBool::new(flight.outdated.load(Ordering::Acquire)),
         };
@@ -431,12 +454,13 @@ impl Cache {
             value,
             freshness: Freshness::Fetched,
             scope,
+            offered,
         }
     }
 
     /// An old answer is better than none, unless the server itself says that there is none.
     fn stale(&self, key: &Key, error: Error) -> Result<Found, Error> {
-        if is_the_answer(&error) {
+        if is_the_answer(&key.what, &error) {
             self.store.invalidate(key);
             return Err(error);
         }
@@ -451,6 +475,7 @@ impl Cache {
                 because: Box::new(error),
             },
             scope: entry.scope,
+            offered: entry.offered,
         })
     }
 
@@ -491,13 +516,15 @@ impl Cache {
     }
 }
 
-/// Whether an error is what the server has to say, rather than a failure to hear it.
-fn is_the_answer(error: &Error) -> bool {
+/// Whether an error is what the server has to say, rather than a failure to hear it. A resource can
+/// be missing, a list cannot (fault 73).
+fn is_the_answer(what: &What, error: &Error) -> bool {
     match error.client_error() {
-        Some(ClientError::Server(error)) => matches!(
-            error.meaning,
-            Meaning::ResourceNotFound | Meaning::InvalidParams | Meaning::MethodNotFound
-        ),
+        Some(ClientError::Server(error)) => match error.meaning {
+            Meaning::ResourceNotFound => matches!(what, What::Contents(_)),
+            Meaning::InvalidParams | Meaning::MethodNotFound => true,
+            _ => false,
+        },
         Some(ClientError::Input(_) | ClientError::Unsupported { .. }) => true,
         _ => false,
     }

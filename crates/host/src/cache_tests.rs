@@ -167,6 +167,41 @@ async fn a_failed_fetch_serves_what_is_remembered_and_marks_it() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn fault_73_a_list_is_not_forgotten_because_a_resource_is_missing() {
+    let desk = Desk::new(1 << 20);
+    let tools = Key {
+        server: ServerName::new("s").unwrap(),
+        what: What::List(ListKind::Tools),
+    };
+    let list = || async {
+        let nothing = Cached::Tools(Arc::default());
+        Ok(Fetched::new(nothing, Lifetimes::default()))
+    };
+    let missing = || async {
+        Err(Error::Request {
+            server: ServerName::new("s").unwrap(),
+            error: ClientError::Server(ServerError {
+                method: "tools/list".to_owned(),
+                code: -32002,
+                message: "gone".to_owned(),
+                data: None,
+                meaning: Meaning::ResourceNotFound,
+            }),
+        })
+    };
+    let rules = rules(1);
+    let listed = desk.cache.get(tools.clone(), &rules, &desk.epochs, list);
+    listed.await.unwrap();
+    tokio::time::advance(Duration::from_secs(5)).await;
+    let found = desk.cache.get(tools.clone(), &rules, &desk.epochs, missing);
+    let found = found.await.unwrap();
+    assert!(
+        matches!(found.freshness, Freshness::Stale { .. }),
+        "{found:?}"
+    );
+}
+
+#[tokio::test(start_paused = true)]
 async fn readers_share_a_flight_and_outlive_the_one_who_began_it() {
     let desk = Arc::new(Desk::new(1 << 20));
     let slow = |desk: Arc<Desk>| async move {
@@ -237,7 +272,24 @@ fn the_shortest_time_and_the_narrowest_scope_of_all_pages_count() {
         for (ttl, scope) in &pages {
             lifetimes.note(*ttl, *scope);
         }
-        assert_eq!(lifetimes.ttl(&rules).as_millis(), ttl, "{pages:?}");
+        let what = What::Contents("u".into());
+        assert_eq!(lifetimes.ttl(&rules, &what).as_millis(), ttl, "{pages:?}");
         assert_eq!(lifetimes.scope, Some(scope), "{pages:?}");
     }
+}
+
+#[test]
+fn lists_may_be_fresh_for_another_time_than_resources() {
+    let (list, contents) = (What::List(ListKind::Tools), What::Contents("u".into()));
+    let mut rules = rules(300);
+    let seconds = |rules: &CacheRules, what| Lifetimes::default().ttl(rules, what).as_secs();
+    assert_eq!(
+        (seconds(&rules, &list), seconds(&rules, &contents)),
+        (300, 300)
+    );
+    rules.list_ttl = Some(Duration::from_secs(60));
+    assert_eq!(
+        (seconds(&rules, &list), seconds(&rules, &contents)),
+        (60, 300)
+    );
 }

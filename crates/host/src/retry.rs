@@ -8,12 +8,9 @@ use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher as _, Hasher as _};
 use std::time::Duration;
 
-use attache_client::Error as ClientError;
+use attache_client::{Error as ClientError, HttpError, Meaning};
 
-/// How often a harmless request (a list, a read) is made at the most.
-pub const HARMLESS_ATTEMPTS: u32 = 3;
-/// How often a call is made at the most, if each failure before is known to be safe to repeat.
-pub const CALL_ATTEMPTS: u32 = 3;
+use crate::config::{Retry, RetryOn};
 
 /// What repeating a request would mean.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,30 +25,40 @@ pub enum Repeatable {
 }
 
 impl Repeatable {
-    /// How often such a request is made at the most.
-    pub fn attempts(self) -> u32 {
-        match self {
-            Self::Never => 1,
-            Self::Harmless => HARMLESS_ATTEMPTS,
-            Self::OnlyUnsent => CALL_ATTEMPTS,
-        }
-    }
-
-    /// Whether this failure allows another attempt. A time-out does not: it has used up the time
-    /// there was. An answer of the server, whatever it says, is an answer.
-    pub fn allows_repeat_after(self, error: &ClientError) -> bool {
-        match error {
+    /// Whether this failure allows another attempt under these rules. What the server says in terms
+    /// of the protocol, except that it ran out of time itself, is an answer.
+    pub fn allows_repeat_after(self, error: &ClientError, retry: &Retry) -> bool {
+        let safe = match error {
             ClientError::NotSent { .. } => self != Self::Never,
-            ClientError::OutcomeUnknown { .. } => self == Self::Harmless,
-            _ => false,
-        }
+            _ => self == Self::Harmless,
+        };
+        safe && kind_of(error).is_some_and(|kind| retry.on.contains(&kind))
     }
 }
 
-/// Growing pauses with full jitter: each is a random part of a bound that doubles.
+/// Which kind of failure it is, if it is one that may pass.
+fn kind_of(error: &ClientError) -> Option<RetryOn> {
+    match error {
+        ClientError::NotSent { .. } | ClientError::OutcomeUnknown { .. } => Some(RetryOn::Lost),
+        ClientError::TimedOut { .. } => Some(RetryOn::Timeout),
+        ClientError::Server(error) if error.meaning == Meaning::TimedOut => Some(RetryOn::Timeout),
+        ClientError::Http {
+            problem:
+                HttpError::Status {
+                    status: 408 | 425 | 429 | 502..=504,
+                    ..
+                },
+            ..
+        } => Some(RetryOn::Transient),
+        _ => None,
+    }
+}
+
+/// Growing pauses with full jitter: each is a random part of a bound that grows by a factor.
 #[derive(Clone, Debug)]
 pub struct Backoff {
     first: Duration,
+    factor: f64,
     most: Duration,
     failures: u32,
     random: Random,
@@ -62,16 +69,26 @@ impl Backoff {
     pub fn new(first: Duration, most: Duration, random: Random) -> Self {
         Self {
             first,
+            factor: 2.0,
             most,
             failures: 0,
             random,
         }
     }
 
+    /// The pauses of these rules.
+    pub fn of(retry: &Retry, random: Random) -> Self {
+        Self {
+            factor: retry.factor,
+            ..Self::new(retry.first, retry.ceiling, random)
+        }
+    }
+
     /// The bound of the next pause.
     pub fn bound(&self) -> Duration {
-        let doubled = 2_u32.checked_pow(self.failures);
-        let bound = doubled.and_then(|factor| self.first.checked_mul(factor));
+        let failures = i32::try_from(self.failures).unwrap_or(i32::MAX);
+        let seconds = self.first.as_secs_f64() * self.factor.powi(failures);
+        let bound = Duration::try_from_secs_f64(seconds);
         bound.unwrap_or(self.most).min(self.most)
     }
 
@@ -163,6 +180,22 @@ mod tests {
     }
 
     #[test]
+    fn pauses_grow_by_the_factor_up_to_the_ceiling() {
+        let retry = Retry {
+            first: Duration::from_millis(100),
+            factor: 1.5,
+            ceiling: Duration::from_millis(300),
+            ..Retry::default()
+        };
+        let mut backoff = Backoff::of(&retry, Random::seeded(7));
+        let bounds = [100, 150, 225, 300, 300].map(Duration::from_millis);
+        for bound in bounds {
+            assert_eq!(backoff.bound(), bound);
+            assert!(backoff.next_pause() <= bound);
+        }
+    }
+
+    #[test]
     fn only_what_is_safe_is_repeated() {
         let method = || "tools/call".to_owned();
         let reason = CloseReason::EndOfStream;
@@ -177,17 +210,37 @@ mod tests {
         let timed_out = ClientError::TimedOut {
             method: method(),
             after: Duration::from_secs(1),
+            complaint: None,
         };
-        for (error, harmless, only_unsent) in [
-            (not_sent, true, true),
-            (unknown, true, false),
-            (timed_out, false, false),
+        let status = |status| ClientError::Http {
+            method: method(),
+            problem: HttpError::Status {
+                status,
+                text: String::new(),
+            },
+        };
+        for (error, kind, harmless, only_unsent) in [
+            (not_sent, RetryOn::Lost, true, true),
+            (unknown, RetryOn::Lost, true, false),
+            (timed_out, RetryOn::Timeout, true, false),
+            (status(503), RetryOn::Transient, true, false),
+            (status(429), RetryOn::Transient, true, false),
+            (status(404), RetryOn::Transient, false, false),
+            (status(500), RetryOn::Transient, false, false),
         ] {
-            let allowed = Repeatable::Harmless.allows_repeat_after(&error);
+            let on = |on: &[RetryOn]| Retry {
+                on: on.to_vec(),
+                ..Retry::default()
+            };
+            let rules = on(&[kind]);
+            let allowed = Repeatable::Harmless.allows_repeat_after(&error, &rules);
             assert_eq!(allowed, harmless, "{error}");
-            let allowed = Repeatable::OnlyUnsent.allows_repeat_after(&error);
+            let allowed = Repeatable::OnlyUnsent.allows_repeat_after(&error, &rules);
             assert_eq!(allowed, only_unsent, "{error}");
-            assert!(!Repeatable::Never.allows_repeat_after(&error));
+            assert!(!Repeatable::Never.allows_repeat_after(&error, &rules));
+            let mut others = vec![RetryOn::Lost, RetryOn::Timeout, RetryOn::Transient];
+            others.retain(|other| *other != kind);
+            assert!(!Repeatable::Harmless.allows_repeat_after(&error, &on(&others)));
         }
     }
 }

@@ -116,6 +116,35 @@ impl Content {
         }
     }
 
+    /// A text for every kind of block, in one line where the block has no text of its own: for a
+    /// view that knows nothing but text (seed 004).
+    pub fn summary(&self) -> Cow<'_, str> {
+        // Four characters of base64 stand for three bytes.
+        let media = |kind: &str, block: &MediaContent| {
+            let padding = block.data.bytes().rev().take_while(|byte| *byte == b'=');
+            let bytes = (block.data.len() / 4 * 3).saturating_sub(padding.count());
+            Cow::Owned(format!("[{kind}: {}, {bytes} bytes]", block.mime_type))
+        };
+        match self {
+            Self::Text(block) => Cow::Borrowed(&block.text),
+            Self::Image(block) => media("image", block),
+            Self::Audio(block) => media("audio", block),
+            Self::ResourceLink(resource) => {
+                Cow::Owned(format!("[link: {}, {}]", resource.name, resource.uri))
+            }
+            Self::Resource(block) => match &block.resource.text {
+                Some(text) => Cow::Borrowed(text),
+                None => Cow::Owned(format!("[resource: {}]", block.resource.uri)),
+            },
+            Self::ToolUse(call) => Cow::Owned(format!("[tool use: {}]", call.name)),
+            Self::ToolResult(result) => {
+                let blocks = result.content.iter().map(|block| block.summary());
+                Cow::Owned(blocks.collect::<Vec<_>>().join("\n"))
+            }
+            Self::Other(_) => Cow::Owned(format!("[{}]", self.kind())),
+        }
+    }
+
     /// The type on the wire; for an unknown block whatever it says of itself.
     pub fn kind(&self) -> &str {
         match self {
@@ -213,6 +242,46 @@ mod tests {
             let block: Content = serde_json::from_str(text).unwrap();
             assert!(!matches!(block, Content::Other(_)), "{text}");
             assert_eq!(serde_json::to_string(&block).unwrap(), text);
+        }
+    }
+
+    /// Seed 004 knows type, text, data and media type; every other kind has a text there.
+    #[test]
+    fn every_kind_has_a_summary() {
+        for (text, summary) in [
+            (r#"{"type":"text","text":"a\nb"}"#, "a\nb"),
+            (
+                r#"{"type":"image","data":"AAE=","mimeType":"image/png"}"#,
+                "[image: image/png, 2 bytes]",
+            ),
+            (
+                r#"{"type":"audio","data":"AAEC","mimeType":"audio/wav"}"#,
+                "[audio: audio/wav, 3 bytes]",
+            ),
+            (
+                r#"{"type":"resource_link","uri":"a:b","name":"n"}"#,
+                "[link: n, a:b]",
+            ),
+            (
+                r#"{"type":"resource","resource":{"uri":"a:b","text":"t"}}"#,
+                "t",
+            ),
+            (
+                r#"{"type":"resource","resource":{"uri":"a:b","blob":"AA=="}}"#,
+                "[resource: a:b]",
+            ),
+            (
+                r#"{"type":"tool_use","id":"1","name":"n","input":{}}"#,
+                "[tool use: n]",
+            ),
+            (
+                r#"{"type":"tool_result","toolUseId":"1","content":[{"type":"text","text":"x"}]}"#,
+                "x",
+            ),
+            (r#"{"type":"video"}"#, "[video]"),
+        ] {
+            let block: Content = serde_json::from_str(text).unwrap();
+            assert_eq!(block.summary(), summary, "{text}");
         }
     }
 

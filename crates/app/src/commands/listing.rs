@@ -187,7 +187,7 @@ impl Answered {
 /// Why a server has not answered, in words. One that is switched off is not expected to.
 fn silence(outcome: &Outcome) -> Option<String> {
     match outcome {
-        Outcome::Ok | Outcome::Disabled => None,
+        Outcome::Ok | Outcome::NotOffered | Outcome::Disabled => None,
         Outcome::Starting => Some("it is still starting".to_owned()),
         Outcome::Parked(failure) => Some(failure.cause.clone()),
         Outcome::Unreachable(failure) => Some(failure.cause.clone()),

@@ -115,7 +115,7 @@ async fn look(completeness: Completeness, session: &Session) -> Result<Vec<Seen>
     let mut tools = session.run(tools).await?;
     let mut counting = JoinSet::new();
     for answer in &tools.servers {
-        if !matches!(answer.outcome, Outcome::Ok) {
+        if !matches!(answer.outcome, Outcome::Ok | Outcome::NotOffered) {
             continue;
         }
         let count = tools_of(&answer.name, &tools);

@@ -55,10 +55,16 @@ impl Progress {
         work.await
     }
 
-    /// What takes the server's notes, if they are wanted.
+    /// What takes the server's notes, if anybody can see them. A server that is not asked for them
+    /// sends none.
     pub(crate) fn listener(&self) -> Option<impl FnMut(ProgressParams) + Send + 'static> {
         let (output, what, display) = (self.output.clone(), self.what.clone(), self.display);
-        (display != ProgressDisplay::Never).then_some(move |note: ProgressParams| {
+        let seen = match display {
+            ProgressDisplay::Bar => output.stderr.is_terminal,
+            ProgressDisplay::Always => true,
+            ProgressDisplay::Never => false,
+        };
+        seen.then_some(move |note: ProgressParams| {
             match &mut *output.bar() {
                 BarState::Shown(bar) => return draw(bar, &what, &note),
                 BarState::NotShown(last) if output.stderr.is_terminal => {
@@ -67,7 +73,7 @@ impl Progress {
                 }
                 BarState::NotShown(_) | BarState::PutAway => {}
             }
-            if display == ProgressDisplay::Bar || output.stderr.is_terminal {
+            if output.stderr.is_terminal {
                 return;
             }
             let mut line = Text::new();

@@ -33,6 +33,16 @@ fn the_doctor_names_one_cause_and_one_remedy() {
         shell("webby", "echo Listening on port 3000; exec sleep 1000"),
         soon.to_owned(),
         shell("leaving", "echo API_KEY is not set >&2; exit 3"),
+        shell(
+            "stuck",
+            "echo Error: cannot reach the database >&2; echo '    at x.js:1' >&2; exec sleep 1000",
+        ),
+        soon.to_owned(),
+        shell(
+            "unknown",
+            "echo open this URL to log in: https://notes.example >&2; exec sleep 1000",
+        ),
+        soon.to_owned(),
         after("chatty", "echo Server listening"),
         toml_server("old", &hostile()),
         "era = 'modern'\n".to_owned(),
@@ -67,13 +77,25 @@ fn the_doctor_names_one_cause_and_one_remedy() {
             "webby",
             "never_answers",
             "its stdout says: Listening on port 3000",
-            "not HTTP",
+            "give its address as `url`",
         ),
         (
             "leaving",
             "exits",
             "says: API_KEY is not set",
             "a variable in `env`",
+        ),
+        (
+            "stuck",
+            "never_answers",
+            "its stderr says: Error: cannot reach the database",
+            "mend what it complains about",
+        ),
+        (
+            "unknown",
+            "never_answers",
+            "its stderr says: open this URL to log in: https://notes.example",
+            "log in",
         ),
         (
             "chatty",
@@ -104,7 +126,8 @@ fn the_doctor_names_one_cause_and_one_remedy() {
     let message = outcome.error()["message"].clone();
     assert_eq!(
         message,
-        "3 of 10 servers answered; not leaving, missing, misspelt, old, silent, slow, webby"
+        "3 of 12 servers answered; \
+         not leaving, missing, misspelt, old, silent, slow, stuck, unknown, webby"
     );
 }
 

@@ -1,5 +1,6 @@
 //! How failures look and which exit code they have.
 
+use attache_testkit::chaos::{Action, Launch, Script};
 use serde_json::{Value, json};
 
 use crate::harness::{Scratch, builtin, recorded, run, run_on};
@@ -288,4 +289,58 @@ fn output_that_cannot_be_written_is_reported() {
     command.args(["tools", "--json"]).stdout(full);
     let outcome = crate::harness::finish(&mut command).expect(1);
     assert_eq!(outcome.error()["kind"], "unexpected");
+}
+
+/// The command of a chaos server; it lives as long as its launch.
+fn command_of(launch: &Launch) -> Vec<String> {
+    let text = |text: &std::ffi::OsStr| text.to_str().unwrap().to_owned();
+    let mut server = vec![text(launch.program.as_os_str())];
+    server.extend(launch.args.iter().map(|word| text(word)));
+    server
+}
+
+/// Seeds rows 26 to 28: codes that mean something in the dialect only are shown by name.
+#[test]
+fn fault_73_the_codes_of_the_dialect_are_told_by_name() {
+    for (code, dialect, exit, kind, name) in [
+        (-32001, "lsp", 6, "timed_out", "(code -32001, timeout)"),
+        (
+            -32000,
+            "lsp",
+            5,
+            "server_error",
+            "(code -32000, tool failed)",
+        ),
+        (-32002, "lsp", 7, "cancelled", "(code -32002, cancelled)"),
+        (-32001, "standard", 5, "server_error", "(code -32001)"),
+        (-32002, "standard", 5, "server_error", "(code -32002)"),
+    ] {
+        let script = Script::legacy("2025-11-25");
+        let launch = script
+            .on("tools/call", [Action::error(code, "no")])
+            .launch();
+        let launch = launch.unwrap();
+        let words = ["call", "echo", "message=x", "--json", "--dialect", dialect];
+        let outcome = run_on(&command_of(&launch), &words).expect(exit);
+        let error = outcome.error();
+        assert_eq!(
+            (&error["kind"], &error["code"]),
+            (&json!(kind), &json!(code))
+        );
+        let message = error["message"].as_str().unwrap();
+        assert!(message.ends_with(name), "{message}");
+    }
+}
+
+/// X-PROG-01: a token is sent where somebody can see the progress.
+#[test]
+fn progress_is_asked_for_only_if_it_can_be_seen() {
+    for (more, asked) in [(&[][..], false), (&["--progress", "always"], true)] {
+        let launch = Script::legacy("2025-11-25").launch().unwrap();
+        let words = [&["call", "echo", "message=x"], more].concat();
+        run_on(&command_of(&launch), &words).expect(0);
+        let calls = launch.received_of("tools/call").unwrap();
+        let token = &calls[0]["params"]["_meta"]["progressToken"];
+        assert_eq!(!token.is_null(), asked, "{more:?}: {}", calls[0]);
+    }
 }

@@ -15,8 +15,10 @@ use bytes::Bytes;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
+use super::exchange::TOOL_TOKEN;
 use super::{CallKind, Counters, Failure, Link};
 use crate::events::Event;
+use crate::settings::ProgressTokenForm;
 
 /// Whether somebody waits for what a line says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -151,6 +153,10 @@ impl Link {
                 None => self.malformed(method, params),
             },
             LogMessage::NAME => match decode::<LogMessageParams>(params) {
+                // Some servers send what nobody wants to hear. A level that is none is kept: it
+                // cannot be said to be below.
+                Some(message)
+                    if message.level() < self.log_level() && message.level().is_some() => {}
                 Some(message) => self.events.emit(Event::Log(message)),
                 None => self.malformed(method, params),
             },
@@ -170,7 +176,7 @@ impl Link {
     /// Progress goes to the call that asked for it; any other is ignored (fault 46).
     fn progressed(&self, params: Option<&RawValue>) {
         let queue = decode::<ProgressParams>(params).and_then(|note| {
-            let id = note.progress_token.as_counter()?;
+            let id = self.call_of_token(&note.progress_token)?;
             let mut calls = self.calls();
             let waiter = calls.in_flight.get_mut(id)?;
             let queue = waiter.progress.clone()?;
@@ -180,6 +186,17 @@ impl Link {
         match queue {
             Some((queue, note)) => queue.push(note),
             None => Counters::count(&self.counters.ignored_progress),
+        }
+    }
+
+    /// The call that a token of this connection stands for.
+    fn call_of_token(&self, token: &RequestId) -> Option<u64> {
+        match (self.quirks.progress_token, token) {
+            (ProgressTokenForm::Tool, RequestId::Text(text)) => {
+                text.strip_prefix(TOOL_TOKEN)?.parse().ok()
+            }
+            (ProgressTokenForm::Tool, RequestId::Number(_)) => None,
+            (ProgressTokenForm::Number, token) => token.as_counter(),
         }
     }
 

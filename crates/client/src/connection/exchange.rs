@@ -21,6 +21,10 @@ use super::{
     Waiter, Way,
 };
 use crate::error::CloseReason;
+use crate::settings::ProgressTokenForm;
+
+/// What a token of the form [`ProgressTokenForm::Tool`] begins with.
+pub(super) const TOOL_TOKEN: &str = "tool-";
 
 /// Whether a request asks for progress notes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -128,8 +132,14 @@ impl Link {
         wish: ProgressWish,
     ) -> Result<(), serde_json::Error> {
         let mut progress_meta = MetaFields::default();
-        if wish == ProgressWish::Notes {
-            progress_meta.add(meta::PROGRESS_TOKEN, &id)?;
+        match (wish, self.quirks.progress_token) {
+            (ProgressWish::None, _) => {}
+            (ProgressWish::Notes, ProgressTokenForm::Number) => {
+                progress_meta.add(meta::PROGRESS_TOKEN, &id)?;
+            }
+            (ProgressWish::Notes, ProgressTokenForm::Tool) => {
+                progress_meta.add(meta::PROGRESS_TOKEN, &format!("{TOOL_TOKEN}{id}"))?;
+            }
         }
         let no_meta = MetaFields::default();
         let session_meta = self.session.get().map_or(&no_meta, |session| &session.meta);

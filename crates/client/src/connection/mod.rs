@@ -19,8 +19,8 @@ use std::time::Duration;
 
 use attache_protocol::frame::{self, MetaFields};
 use attache_protocol::{
-    Cancelled, CancelledParams, Ending, Era, ErrorObject, InFlight, LspCancel, LspCancelParams,
-    Notification, Payload, Revision, Tally,
+    Cancelled, CancelledParams, Ending, Era, ErrorObject, InFlight, LogLevel, LspCancel,
+    LspCancelParams, Notification, Payload, Revision, Tally,
 };
 use serde::Serialize;
 use tokio::sync::{Notify, oneshot, watch};
@@ -55,6 +55,8 @@ pub(crate) struct Link {
     pub(crate) limits: Limits,
     pub(crate) timeouts: Timeouts,
     pub(crate) quirks: Quirks,
+    /// The least serious log messages that are wanted.
+    log_level: Mutex<Option<LogLevel>>,
     /// Set when the handshake has settled it.
     session: OnceLock<Session>,
     /// Set once, when the connection has ended.
@@ -225,6 +227,7 @@ impl Link {
             limits: settings.limits,
             timeouts: settings.timeouts,
             quirks: settings.quirks.clone(),
+            log_level: Mutex::new(settings.log_level),
             session: OnceLock::new(),
             ended: watch::Sender::new(None),
             first_sign: Notify::new(),
@@ -238,6 +241,21 @@ impl Link {
         if let Outlet::Carrier(carrier) = &self.outlet {
             carrier.settled(revision);
         }
+    }
+
+    /// The least serious log messages that are wanted.
+    pub(crate) fn log_level(&self) -> Option<LogLevel> {
+        *self
+            .log_level
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn want_log_level(&self, level: LogLevel) {
+        *self
+            .log_level
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner) = Some(level);
     }
 
     /// The revision spoken, once the handshake has settled it.

@@ -32,6 +32,7 @@ fn assert_timed_out<T: std::fmt::Debug>(outcome: Result<T, Error>, method: &str,
         Err(Error::TimedOut {
             method: of,
             after: waited,
+            ..
         }) => {
             assert_eq!(of, method);
             assert!(

@@ -13,6 +13,7 @@
 mod deadlines;
 mod endings;
 mod lists;
+mod logging;
 mod negotiation;
 mod opening;
 mod peer;

@@ -7,8 +7,8 @@ use std::time::Duration;
 use attache_client::protocol::frame::EmptyParams;
 use attache_client::protocol::{Ending, Revision};
 use attache_client::{
-    CancelForm, Client, ErrorAlias, InitializedNotice, Meaning, MissingInputSchema, Quirks, Server,
-    ServerError, ShutdownForm,
+    CancelForm, Client, ErrorAlias, Event, InitializedNotice, Meaning, MissingInputSchema,
+    ProgressTokenForm, Quirks, Server, ServerError, ShutdownForm,
 };
 use serde_json::{Value, json};
 use tokio::time::Instant;
@@ -50,6 +50,60 @@ async fn a_request_is_cancelled_in_the_form_the_server_knows() {
     }
     assert_eq!(Quirks::default().cancel, CancelForm::Standard);
     assert_eq!(Quirks::lsp().cancel, CancelForm::Both);
+}
+
+// Row 13: the token of seed 003, and none where nobody listens (X-PROG-01).
+#[tokio::test(start_paused = true)]
+async fn progress_is_asked_for_by_the_token_the_server_expects() {
+    for (form, token) in [
+        (ProgressTokenForm::Number, json!(2)),
+        (ProgressTokenForm::Tool, json!("tool-2")),
+    ] {
+        let (client, mut peer) = quirky(Quirks {
+            progress_token: form,
+            ..Quirks::default()
+        })
+        .await;
+        let (notes, mut heard) = tokio::sync::mpsc::unbounded_channel();
+        let call = client.call("index", json!({}));
+        let call = start(call.on_progress(move |note| notes.send(note.progress).unwrap()));
+        let request = peer.request("tools/call").await;
+        assert_eq!(request["params"]["_meta"]["progressToken"], token);
+        peer.progress(&request, 50.0).await;
+        peer.answer_text(&request, "done").await;
+        call.await.unwrap().unwrap();
+        assert_eq!(heard.recv().await, Some(50.0), "{form:?}");
+
+        let call = start(client.call("index", json!({})));
+        let request = peer.request("tools/call").await;
+        assert_eq!(request["params"]["_meta"], Value::Null);
+        peer.answer_text(&request, "done").await;
+        call.await.unwrap().unwrap();
+        finish(client, peer).await;
+    }
+    assert_eq!(Quirks::lsp().progress_token, ProgressTokenForm::Tool);
+}
+
+// Seed 004: a tool without a schema works, and it is said once that it has none.
+#[tokio::test(start_paused = true)]
+async fn a_repaired_schema_is_told_once() {
+    let (client, mut peer) = quirky(Quirks::default()).await;
+    let mut events = client.events();
+    for _ in 0..2 {
+        let listing = start({
+            let client = client.clone();
+            async move { client.list_tools().await }
+        });
+        let request = peer.request("tools/list").await;
+        let tools = json!({"tools": [{"name": "a"}, {"name": "b"}]});
+        peer.answer(&request, tools).await;
+        assert_eq!(listing.await.unwrap().unwrap().len(), 2);
+    }
+    assert_eq!(client.statistics().violations, 1);
+    let told = soon(events.next()).await.unwrap();
+    let expected = "no inputSchema, so any object is taken for arguments: a, b";
+    assert_eq!(*told, Event::Violation(expected.to_owned()));
+    finish_with_liberties(client, peer).await;
 }
 
 // Row 2: there is no shutdown message in any revision; the end of the stream says it.
@@ -342,7 +396,7 @@ async fn error_codes_mean_what_the_context_says() {
             Value::Null,
             Meaning::ResourceNotFound,
         ),
-        // Row 27: a time-out is no code on the wire, so an incoming one means nothing.
+        // Row 27: a time-out is a code on the wire in the dialect only.
         (
             REVISION,
             standard(),
@@ -351,7 +405,31 @@ async fn error_codes_mean_what_the_context_says() {
             Value::Null,
             Meaning::Other,
         ),
-        (REVISION, lsp(), calls, -32001, Value::Null, Meaning::Other),
+        (
+            REVISION,
+            lsp(),
+            calls,
+            -32001,
+            Value::Null,
+            Meaning::TimedOut,
+        ),
+        // Fault 73: only a read can miss a resource.
+        (
+            REVISION,
+            standard(),
+            calls,
+            -32002,
+            Value::Null,
+            Meaning::Other,
+        ),
+        (
+            REVISION,
+            notes(),
+            calls,
+            -32000,
+            Value::Null,
+            Meaning::Other,
+        ),
         // Rows 28 and 29.
         (
             REVISION,

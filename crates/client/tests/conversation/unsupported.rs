@@ -2,17 +2,59 @@
 
 use std::collections::BTreeMap;
 
-use attache_client::Error;
-use attache_client::protocol::{CompletionReference, LogLevel, Revision};
+use attache_client::protocol::{CompletionReference, ListTools, LogLevel, Method as _, Revision};
+use attache_client::{Error, Settings, UndeclaredRequests};
 use serde_json::json;
 
-use crate::opening::{LEGACY, connected_to, finish, plain, start};
+use crate::opening::{LEGACY, connected_to, finish, plain, soon, start};
 
 #[track_caller]
 fn assert_unsupported<T: std::fmt::Debug>(outcome: Result<T, Error>, expected: &str) {
     match outcome {
         Err(Error::Unsupported { method, .. }) => assert_eq!(method, expected),
         other => panic!("{expected}: {other:?}"),
+    }
+}
+
+// X-INIT-09: what a server does not declare is not listed; what the caller names is tried.
+#[tokio::test(start_paused = true)]
+async fn lists_that_a_server_does_not_declare_are_empty_and_not_asked_for() {
+    for revision in Revision::NEWEST_FIRST {
+        let (client, mut peer) = connected_to(revision, json!({}), |server| server).await;
+        assert!(!client.offers(ListTools::NAME));
+        assert_eq!(soon(client.list_tools()).await.unwrap().len(), 0);
+        assert_eq!(soon(client.list_prompts()).await.unwrap().len(), 0);
+        assert_eq!(soon(client.list_resources()).await.unwrap().len(), 0);
+        assert_eq!(soon(client.list_templates()).await.unwrap().len(), 0);
+        assert_eq!(client.statistics().calls.open, 0);
+        let call = start(client.call("undeclared", json!({})));
+        let request = peer.request("tools/call").await;
+        peer.answer_text(&request, "there").await;
+        assert_eq!(call.await.unwrap().unwrap().text(), "there");
+        finish(client, peer).await;
+    }
+}
+
+// X-INIT-09, to the letter.
+#[tokio::test(start_paused = true)]
+async fn strict_capabilities_refuse_what_is_not_declared() {
+    for revision in Revision::NEWEST_FIRST {
+        let strict = Settings {
+            protocol: Some(revision),
+            capabilities: UndeclaredRequests::Refuse,
+            ..Settings::default()
+        };
+        let declared = json!({"tools": {}});
+        let configure = |server: attache_client::Server| server.settings(strict);
+        let (client, mut peer) = connected_to(revision, declared, configure).await;
+        assert_unsupported(soon(client.read("note:1")).await, "resources/read");
+        let prompt = client.prompt("greet", [("name", "Ada")]);
+        assert_unsupported(soon(prompt).await, "prompts/get");
+        let call = start(client.call("declared", json!({})));
+        let request = peer.request("tools/call").await;
+        peer.answer_text(&request, "there").await;
+        assert_eq!(call.await.unwrap().unwrap().text(), "there");
+        finish(client, peer).await;
     }
 }
 

@@ -106,6 +106,37 @@ fn fault_37_the_last_words_of_the_server_come_with_the_error() {
     });
 }
 
+#[test]
+fn fault_37_the_line_that_says_it_is_quoted_also_on_time_outs() {
+    each(BOTH_ERAS, async |revision| {
+        let crash = "node:internal/modules/cjs/loader:1210\n  throw err;\n  ^\n\n\
+                     Error: Cannot find module 'notes'\n    at Module._load (node:x:1:2)\n\n\
+                     Node.js v22.23.3";
+        let script = script(revision)
+            .on(
+                When::tool("hang"),
+                [Action::stderr_line(crash), Action::never()],
+            )
+            .on(
+                When::tool("die"),
+                [Action::stderr_line(crash), Action::exit(1)],
+            );
+        let peer = Peer::start(revision, &script).await;
+        let hang = peer.client.call("hang", serde_json::json!({}));
+        let error = hang.timeout(Duration::from_millis(500)).await.unwrap_err();
+        assert!(matches!(error, Error::TimedOut { .. }), "{error:?}");
+        let said = "its stderr says: Error: Cannot find module 'notes'";
+        assert!(error.to_string().ends_with(said), "{error}");
+        let error = peer.text("die").await.unwrap_err().to_string();
+        assert!(
+            error.contains(": Error: Cannot find module 'notes'"),
+            "{error}"
+        );
+        assert!(!error.contains("Node.js"), "{error}");
+        peer.finish().await;
+    });
+}
+
 /// Calls `side_effect` once on a server that does `actions` then, and asserts how often the
 /// effect took place and that nobody tried again.
 async fn assert_not_replayed(revision: Revision, actions: [Action; 2], effects: &[&str]) {

@@ -47,7 +47,8 @@ pub struct Aggregate<T> {
 impl<T> Aggregate<T> {
     /// Whether every server has answered, now.
     pub fn is_complete(&self) -> bool {
-        let answered = |answer: &ServerAnswer| matches!(answer.outcome, Outcome::Ok);
+        let answered =
+            |answer: &ServerAnswer| matches!(answer.outcome, Outcome::Ok | Outcome::NotOffered);
         self.servers.iter().all(answered)
     }
 }
@@ -92,6 +93,8 @@ impl From<&Rejected> for RejectedEntry {
 pub enum Outcome {
     /// It answered, or what it answered before is still fresh.
     Ok,
+    /// It does not declare to have such a list, so it was not asked.
+    NotOffered,
     /// It is starting; nothing of it is known yet.
     Starting,
     /// It has failed for good, until a person restarts it.

@@ -7,13 +7,19 @@ use super::{ServerConfig, Transport};
 impl ServerConfig {
     /// The settings of a connection.
     pub fn settings(&self) -> Settings {
-        Settings {
+        let mut settings = Settings {
             era: self.era,
             protocol: self.protocol,
             timeouts: self.timeouts,
             quirks: self.quirks.clone(),
+            log_level: self.log_level,
+            capabilities: self.capabilities,
             ..Settings::default()
+        };
+        if let Some(client) = &self.client {
+            settings.identity = client.clone();
         }
+        settings
     }
 
     /// The server, ready to be connected to any number of times.

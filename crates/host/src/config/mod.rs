@@ -28,8 +28,8 @@ pub use exchange::{
 pub use expand::{ExpandError, expand, references};
 pub use model::{
     AuthConfig, CacheRules, CacheUse, CallRetry, Config, Decision, Dialect, Grant, Origin,
-    PolicyRules, Problem, ReadOnlyHint, Restart, RestartWhen, ServerConfig, ServerName,
-    ServerNameError, Severity, Source, Start, ToolFilter, Transport,
+    PolicyRules, Problem, ReadOnlyHint, Restart, RestartWhen, Retry, RetryOn, ServerConfig,
+    ServerName, ServerNameError, Severity, Source, Start, ToolFilter, Transport,
 };
 pub use pattern::Pattern;
 pub use profile::Profile;

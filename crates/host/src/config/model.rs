@@ -11,8 +11,8 @@ use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use attache_client::protocol::Revision;
-use attache_client::{EraChoice, HttpFlavor, Quirks, Timeouts};
+use attache_client::protocol::{Implementation, LogLevel, Revision};
+use attache_client::{EraChoice, HttpFlavor, Quirks, Timeouts, UndeclaredRequests};
 
 use super::{Pattern, Secret};
 
@@ -23,6 +23,8 @@ pub struct Config {
     pub servers: BTreeMap<ServerName, ServerConfig>,
     /// Rules for the tools of all servers; patterns match `server/tool`.
     pub policy: PolicyRules,
+    /// How this client names itself to servers that do not say otherwise.
+    pub client: Option<Implementation>,
     /// The most bytes the cache may hold, all servers together.
     pub cache_bytes: u64,
     /// How many programs may be starting at a time when many servers are wanted; read when a host
@@ -45,6 +47,7 @@ impl Default for Config {
         Self {
             servers: BTreeMap::new(),
             policy: PolicyRules::default(),
+            client: None,
             cache_bytes: DEFAULT_CACHE_BYTES,
             concurrent_starts: default_concurrent_starts(),
             problems: Vec::new(),
@@ -76,6 +79,14 @@ pub struct ServerConfig {
     pub timeouts: Timeouts,
     /// Which calls may be repeated after a failure.
     pub call_retry: CallRetry,
+    /// How often and when what may be repeated is.
+    pub retry: Retry,
+    /// How this client names itself to it; as to all others if there is nothing.
+    pub client: Option<Implementation>,
+    /// The least serious log messages that are wanted of it.
+    pub log_level: Option<LogLevel>,
+    /// What becomes of requests for what it does not declare.
+    pub capabilities: UndeclaredRequests,
     /// What happens after a crash.
     pub restart: Restart,
     /// What is remembered of its answers.
@@ -104,6 +115,10 @@ impl ServerConfig {
             quirks: Quirks::default(),
             timeouts: Timeouts::default(),
             call_retry: CallRetry::default(),
+            retry: Retry::default(),
+            client: None,
+            log_level: None,
+            capabilities: UndeclaredRequests::default(),
             restart: Restart::default(),
             cache: CacheRules::default(),
             policy: PolicyRules::default(),
@@ -203,6 +218,46 @@ pub enum CallRetry {
     Always,
 }
 
+/// How often a request is made, and after which failures again. It holds for what is safe to repeat
+/// only; [`CallRetry`] says which calls are.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Retry {
+    /// How often at the most, the first time included.
+    pub attempts: u32,
+    /// The bound of the first pause; the pause is a random part of it.
+    pub first: Duration,
+    /// How many times longer the bound of each next pause is.
+    pub factor: f64,
+    /// The longest bound.
+    pub ceiling: Duration,
+    /// After which failures.
+    pub on: Vec<RetryOn>,
+}
+
+impl Default for Retry {
+    fn default() -> Self {
+        Self {
+            attempts: 3,
+            first: Duration::from_millis(50),
+            factor: 2.0,
+            ceiling: Duration::from_secs(1),
+            on: vec![RetryOn::Lost],
+        }
+    }
+}
+
+/// A kind of failure after which a safe request may be made again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RetryOn {
+    /// The connection was lost.
+    Lost,
+    /// No answer came in time.
+    Timeout,
+    /// The server, or a gateway before it, says that it cannot answer for the moment: HTTP status
+    /// 408, 425, 429 and 502 to 504.
+    Transient,
+}
+
 /// When a server is started.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Start {
@@ -261,6 +316,8 @@ pub struct CacheRules {
     /// How long, for servers that do not say so themselves (seeds row 38). Without it only
     /// what the server itself calls fresh is remembered.
     pub ttl: Option<Duration>,
+    /// The same for lists, if it differs.
+    pub list_ttl: Option<Duration>,
     /// Tools whose calls make everything remembered of this server stale.
     pub invalidate_after: Vec<Pattern>,
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use attache_client::protocol::Revision;
 use attache_client::{ErrorAlias, Quirks, Timeouts};
 
-use super::{CacheRules, Dialect};
+use super::{CacheRules, Dialect, Retry, RetryOn};
 
 /// A named set of defaults.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -15,15 +15,18 @@ pub enum Profile {
     /// The protocol as it is, patient.
     #[default]
     Standard,
-    /// For a user who waits at a prompt (seed 000): short time-outs, a cache, the first revision.
+    /// For a user who waits at a prompt (seed 000): short time-outs, repeats, a cache, the first
+    /// revision.
     Interactive,
-    /// For long-running workflows (seed 003): a minute for everything, the dialect `lsp`.
+    /// For long-running workflows (seed 003): a minute for everything, the dialect `lsp`, the last
+    /// legacy revision.
     Workflow,
 }
 
-/// How long the `interactive` profile remembers. The requirement names no number; a minute spares
-/// most repeats within one conversation.
-const INTERACTIVE_TTL: Duration = Duration::from_secs(60);
+/// How long the `interactive` profile remembers resources, and lists. The requirement names no
+/// numbers; these spare most repeats within one conversation.
+const INTERACTIVE_TTL: Duration = Duration::from_secs(300);
+const INTERACTIVE_LIST_TTL: Duration = Duration::from_secs(60);
 
 impl Profile {
     /// The time-outs (seeds row 35).
@@ -36,6 +39,8 @@ impl Profile {
                 request: Duration::from_millis(500),
                 read: Duration::from_millis(500),
                 call: Duration::from_millis(1000),
+                // No progress makes a second longer than a second.
+                maximum: Duration::from_millis(1000),
                 ..default
             },
             Self::Workflow => {
@@ -55,7 +60,19 @@ impl Profile {
     pub fn protocol(self) -> Option<Revision> {
         match self {
             Self::Interactive => Some(Revision::V2024_11_05),
-            Self::Standard | Self::Workflow => None,
+            Self::Workflow => Some(Revision::V2025_11_25),
+            Self::Standard => None,
+        }
+    }
+
+    /// What is repeated (row 37).
+    pub fn retry(self) -> Retry {
+        match self {
+            Self::Interactive => Retry {
+                on: vec![RetryOn::Lost, RetryOn::Timeout, RetryOn::Transient],
+                ..Retry::default()
+            },
+            Self::Standard | Self::Workflow => Retry::default(),
         }
     }
 
@@ -88,6 +105,7 @@ impl Profile {
         match self {
             Self::Interactive => CacheRules {
                 ttl: Some(INTERACTIVE_TTL),
+                list_ttl: Some(INTERACTIVE_LIST_TTL),
                 invalidate_after: vec!["sync_repository".into()],
                 ..CacheRules::default()
             },

@@ -11,7 +11,7 @@ use toml_edit::Document;
 
 use super::search::Found;
 use super::section::{Complaint, Expansion, Place, Reading, Section};
-use super::server_table::{Form, read_policy, read_server};
+use super::server_table::{Form, read_client, read_policy, read_server};
 use super::{Config, Origin, ServerName, Severity, Source, Surroundings};
 use crate::state_file;
 
@@ -108,6 +108,10 @@ fn read_root(root: &Section<'_>, origin: Origin, reading: &Reading<'_>, config: 
                 config,
             );
         }
+    }
+    config.client = read_client(root);
+    for server in config.servers.values_mut() {
+        server.client = server.client.take().or_else(|| config.client.clone());
     }
     if let Some(section) = root.section("policy") {
         config.policy = read_policy(&section);

@@ -5,7 +5,7 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -358,6 +358,48 @@ impl<'r> Section<'r> {
             return None;
         }
         Some(number)
+    }
+
+    /// A number in a range, whole or not.
+    pub(super) fn decimal(&self, key: &'static str, range: RangeInclusive<f64>) -> Option<f64> {
+        let item = self.ask(key)?;
+        #[expect(
+            clippy::cast_precision_loss,
+            reason = "a whole number too large to be exact is out of any range"
+        )]
+        let whole = || item.as_integer().map(|number| number as f64);
+        let Some(number) = item.as_float().or_else(whole) else {
+            self.wrong_type(key, item, "a number");
+            return None;
+        };
+        if !range.contains(&number) {
+            let (start, end) = (range.start(), range.end());
+            let message = format!("{number} is not between {start} and {end}");
+            self.complain(key, Complaint::new(message));
+            return None;
+        }
+        Some(number)
+    }
+
+    /// Some of several words.
+    pub(super) fn choices<T: Copy>(
+        &self,
+        key: &'static str,
+        choices: &[(&str, T)],
+    ) -> Option<Vec<T>> {
+        let item = self.ask(key)?;
+        let words = item.as_array().and_then(|array| {
+            let words = array.iter().map(Value::as_str);
+            words.collect::<Option<Vec<_>>>()
+        });
+        let Some(words) = words else {
+            self.wrong_type(key, item, "a list of words");
+            return None;
+        };
+        let chosen = words
+            .into_iter()
+            .map(|word| self.chosen(key, word, choices));
+        chosen.collect()
     }
 
     /// A time: a number of milliseconds, or a text such as "500ms", "2s", "1.5 min".

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use attache_client::authorization::Reach;
-use attache_client::protocol::Revision;
 use attache_client::protocol::frame::EmptyParams;
+use attache_client::protocol::{Implementation, LogLevel, Revision};
 use attache_client::{
-    CancelForm, EraChoice, ErrorAlias, InitializedNotice, MissingInputSchema, Quirks, ShutdownForm,
-    Timeouts,
+    CancelForm, EraChoice, ErrorAlias, InitializedNotice, MissingInputSchema, ProgressTokenForm,
+    Quirks, ShutdownForm, Timeouts, UndeclaredRequests,
 };
 
 use url::Url;
@@ -17,8 +17,8 @@ use super::profile::Profile;
 use super::section::{Complaint, Section, WordOrSection};
 use super::{
     AuthConfig, CacheRules, CacheUse, CallRetry, Decision, Dialect, Grant, HttpFlavor, Origin,
-    PolicyRules, ReadOnlyHint, Restart, RestartWhen, ServerConfig, ServerName, Source, Start,
-    ToolFilter, Transport,
+    PolicyRules, ReadOnlyHint, Restart, RestartWhen, Retry, RetryOn, ServerConfig, ServerName,
+    Source, Start, ToolFilter, Transport,
 };
 
 /// How a server is written down.
@@ -76,6 +76,7 @@ pub(super) fn read_server(
         dialect,
         quirks: profile.quirks(dialect),
         timeouts: profile.timeouts(),
+        retry: profile.retry(),
         cache: profile.cache(),
         ..ServerConfig::new(name, nowhere, source)
     };
@@ -87,6 +88,19 @@ pub(super) fn read_server(
         read_timeouts(&timeouts, &mut server.timeouts);
         timeouts.finish();
     }
+    if let Some(retry) = section.section("retry") {
+        read_retry(&retry, &mut server.retry);
+        retry.finish();
+    }
+    server.client = read_client(section);
+    let levels = LogLevel::ALL.map(|level| (level.as_str(), level));
+    server.log_level = section.choice("log_level", &levels);
+    let capabilities = [
+        ("lenient", UndeclaredRequests::Send),
+        ("strict", UndeclaredRequests::Refuse),
+    ];
+    let capabilities = section.choice("capabilities", &capabilities);
+    set(&mut server.capabilities, capabilities);
     read_restart(section, &mut server.restart);
     read_cache(section, &mut server.cache);
     if let Some(policy) = section.word_or_section("policy") {
@@ -429,6 +443,12 @@ fn read_quirks(section: &Section<'_>, server: &mut ServerConfig) {
     ];
     let missing = section.choice("missing_input_schema", &missing);
     set(&mut quirks.missing_input_schema, missing);
+    let token = [
+        ("number", ProgressTokenForm::Number),
+        ("tool", ProgressTokenForm::Tool),
+    ];
+    let token = section.choice("progress_token", &token);
+    set(&mut quirks.progress_token, token);
     if let Some((aliases, words)) = section.word_map("error_aliases") {
         for (code, word) in words {
             let meaning = aliases.chosen(
@@ -438,6 +458,7 @@ fn read_quirks(section: &Section<'_>, server: &mut ServerConfig) {
                     ("resource_not_found", ErrorAlias::ResourceNotFound),
                     ("tool_failed", ErrorAlias::ToolFailed),
                     ("cancelled", ErrorAlias::Cancelled),
+                    ("timeout", ErrorAlias::TimedOut),
                 ],
             );
             match code.parse::<i64>() {
@@ -460,6 +481,43 @@ fn read_quirks(section: &Section<'_>, server: &mut ServerConfig) {
     set(&mut server.cache.invalidate_after, invalidate_after);
 }
 
+/// The `client` table below a section: how this client names itself.
+pub(super) fn read_client(section: &Section<'_>) -> Option<Implementation> {
+    let client = section.section("client")?;
+    let (name, version) = (client.text("name"), client.text("version"));
+    if !client.has("name") {
+        let complaint = Complaint::new("a client is called by a name");
+        client.complain(
+            "",
+            complaint.hint("give it a \"name\", and a \"version\" if it has one"),
+        );
+    }
+    client.finish();
+    let version = version.unwrap_or_else(|| "0".to_owned());
+    name.map(|name| Implementation::new(name, version))
+}
+
+fn read_retry(section: &Section<'_>, retry: &mut Retry) {
+    let attempts = section.number("attempts", 1..11);
+    set(
+        &mut retry.attempts,
+        attempts.and_then(|attempts| u32::try_from(attempts).ok()),
+    );
+    set(&mut retry.first, section.time("first"));
+    set(&mut retry.factor, section.decimal("factor", 1.0..=10.0));
+    set(&mut retry.ceiling, section.time("ceiling"));
+    let failures = [
+        ("lost", RetryOn::Lost),
+        ("timeout", RetryOn::Timeout),
+        ("transient", RetryOn::Transient),
+    ];
+    set(&mut retry.on, section.choices("on", &failures));
+    if retry.first > retry.ceiling {
+        let complaint = Complaint::new("the first pause is longer than the longest");
+        section.complain("first", complaint.hint("set \"ceiling\" too"));
+    }
+}
+
 fn read_timeouts(section: &Section<'_>, timeouts: &mut Timeouts) {
     for (key, timeout) in [
         // The requirement documents say `initialize`; it covers the start of the process too.
@@ -475,6 +533,12 @@ fn read_timeouts(section: &Section<'_>, timeouts: &mut Timeouts) {
         ("close_terminate", &mut timeouts.close_terminate),
     ] {
         set(timeout, section.time(key));
+    }
+    if !section.has("maximum") {
+        // A profile's own maximum makes room for a time that is written.
+        let longest = timeouts.request.max(timeouts.read).max(timeouts.call);
+        let room = longest.min(Timeouts::default().maximum);
+        timeouts.maximum = timeouts.maximum.max(room);
     }
     for (key, timeout) in [
         ("request", timeouts.request),
@@ -534,6 +598,10 @@ fn read_cache(section: &Section<'_>, cache: &mut CacheRules) {
             set(&mut cache.usage, section.choice("use", &choices));
             if let Some(ttl) = section.time("ttl") {
                 cache.ttl = Some(ttl);
+                cache.list_ttl = None;
+            }
+            if let Some(ttl) = section.time("list_ttl") {
+                cache.list_ttl = Some(ttl);
             }
             let invalidate_after = section.patterns("invalidate_after");
             set(&mut cache.invalidate_after, invalidate_after);

@@ -204,6 +204,9 @@ fn answered<T: Listable>(
     let (because, outdated) = match &fetched {
         Ok((entries, found)) => match &found.freshness {
             Freshness::Stale { because, age } => (because.to_string(), Some((entries, *age))),
+            _ if !found.offered => {
+                return part(station, Outcome::NotOffered, None, entries.clone());
+            }
             _ => return part(station, Outcome::Ok, None, entries.clone()),
         },
         Err(error) => (error.to_string(), None),

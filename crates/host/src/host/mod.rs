@@ -19,7 +19,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 
-use attache_client::protocol::LogLevel;
+use attache_client::protocol::{Implementation, LogLevel};
 use attache_client::{Client, Server};
 use tokio::task::JoinSet;
 
@@ -97,6 +97,7 @@ struct Inner {
 #[must_use = "a host does nothing until it is started"]
 pub struct HostBuilder {
     config: Config,
+    identity: Option<Implementation>,
     others: Vec<(ServerConfig, Provenance)>,
     state_folder: Option<PathBuf>,
     lifetime: Lifetime,
@@ -125,6 +126,12 @@ impl HostBuilder {
     ) -> Self {
         self.others
             .push((server, Provenance::Made(Arc::new(maker))));
+        self
+    }
+
+    /// How this client names itself to servers, unless the configuration says otherwise.
+    pub fn identity(mut self, identity: Implementation) -> Self {
+        self.identity = Some(identity);
         self
     }
 
@@ -179,6 +186,7 @@ impl HostBuilder {
             disk: Disk::new(log_folder(&folder)),
         });
         let shared = Arc::new(Shared::new(Parts {
+            identity: self.config.client.or(self.identity),
             cache_bytes: self.config.cache_bytes,
             concurrent_starts: self.config.concurrent_starts,
             questions: self.questions,
@@ -193,7 +201,8 @@ impl HostBuilder {
         let configured = self.config.servers.into_values();
         let configured = configured.map(|config| (config, Provenance::Configured));
         let all = configured.chain(self.others);
-        let stations = all.map(|(config, provenance)| {
+        let stations = all.map(|(mut config, provenance)| {
+            shared.identify(&mut config);
             let name = config.name.clone();
             (name, Station::new(config, provenance, shared.clone()))
         });
@@ -213,6 +222,7 @@ impl Host {
     pub fn builder(config: Config) -> HostBuilder {
         HostBuilder {
             config,
+            identity: None,
             others: Vec::new(),
             state_folder: None,
             lifetime: Lifetime::default(),
@@ -280,16 +290,9 @@ impl Host {
         self.known_station(server)?.running()
     }
 
-    /// Sets the least serious log messages that a server sends, for its present connection.
+    /// Sets the least serious log messages that a server sends, now and after every restart of it.
     pub async fn set_log_level(&self, server: &str, level: LogLevel) -> Result<(), Error> {
-        let station = self.station(server)?;
-        let patience = Patience::Persistent;
-        let connection = station.connection_after(0, patience).await?;
-        let set = connection.client.set_log_level(level).await;
-        set.map_err(|error| Error::Request {
-            server: station.name().clone(),
-            error,
-        })
+        self.station(server)?.set_log_level(level).await
     }
 
     /// Starts a server afresh: one that runs is stopped first, one that is parked gets another
@@ -305,6 +308,9 @@ impl Host {
         let _alone = self.inner.reloading.lock().await;
         self.shared().replace_rules(config.policy);
         let mut wanted = config.servers;
+        for server in wanted.values_mut() {
+            self.shared().identify(server);
+        }
         let mut leaving = JoinSet::new();
         for station in self.stations() {
             if !station.is_configured() {
@@ -431,7 +437,11 @@ fn same_connection(one: &ServerConfig, other: &ServerConfig) -> bool {
         restart,
         start,
         enabled,
+        client,
+        log_level,
+        capabilities,
         call_retry: _,
+        retry: _,
         cache: _,
         policy: _,
         tool_filter: _,
@@ -444,6 +454,9 @@ fn same_connection(one: &ServerConfig, other: &ServerConfig) -> bool {
         && *dialect == other.dialect
         && *quirks == other.quirks
         && *timeouts == other.timeouts
+        && *client == other.client
+        && *log_level == other.log_level
+        && *capabilities == other.capabilities
         && *restart == other.restart
         && *start == other.start
         && *enabled == other.enabled

@@ -3,11 +3,12 @@
 use std::path::PathBuf;
 use std::sync::{Arc, PoisonError, RwLock};
 
+use attache_client::protocol::Implementation;
 use tokio::sync::Semaphore;
 
 use crate::accounts::Accounts;
 use crate::cache::Cache;
-use crate::config::{PolicyRules, ServerName};
+use crate::config::{PolicyRules, ServerConfig, ServerName};
 use crate::disk::{Disk, Writing};
 use crate::events::{EventKind, EventSource, now_ms};
 use crate::log_files;
@@ -26,6 +27,8 @@ pub enum Lifetime {
 }
 
 pub(crate) struct Shared {
+    /// How this client names itself to servers whose configuration does not say it.
+    identity: Option<Implementation>,
     pub(crate) cache: Cache,
     pub(crate) events: EventSource,
     pub(crate) questions: Arc<dyn Questions>,
@@ -51,6 +54,7 @@ pub(crate) struct State {
 
 /// The parts of a [`Shared`] that a builder collects.
 pub(crate) struct Parts {
+    pub(crate) identity: Option<Implementation>,
     pub(crate) cache_bytes: u64,
     pub(crate) concurrent_starts: usize,
     pub(crate) questions: Arc<dyn Questions>,
@@ -72,6 +76,7 @@ impl Shared {
             parts.consent.clone(),
         );
         Self {
+            identity: parts.identity,
             cache: Cache::new(parts.cache_bytes),
             events: EventSource::new(),
             questions: parts.questions,
@@ -84,6 +89,13 @@ impl Shared {
             // Without a place, no list would ever end.
             start_places: Arc::new(Semaphore::new(parts.concurrent_starts.max(1))),
             gate: RwLock::new(Arc::new(gate)),
+        }
+    }
+
+    /// Has a server told who this client is, if its configuration does not say so itself.
+    pub(crate) fn identify(&self, server: &mut ServerConfig) {
+        if server.client.is_none() {
+            server.client.clone_from(&self.identity);
         }
     }
 

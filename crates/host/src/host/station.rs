@@ -3,13 +3,12 @@
 //! Owns requests to one server: waiting for it, repeating what is safe, telling of it in events.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
-use std::time::Duration;
 
 use attache_client::protocol::{
-    Entries, Era, Method as _, Prompt, ReadResource, ReadResourceResult, Resource,
+    Entries, Era, LogLevel, Method as _, Prompt, ReadResource, ReadResourceResult, Resource,
     ResourceTemplate, SubscriptionFilter, Tool,
 };
-use attache_client::{Client, Error as ClientError, Meaning};
+use attache_client::{Client, CloseReason, Error as ClientError, Meaning};
 use tokio::time::Instant;
 
 use super::options::RequestOptions;
@@ -28,10 +27,6 @@ use crate::snapshot::{FailureSnapshot, Offers, RequestCounts, ServerSnapshot, Se
 use crate::supervisor::{
     Connection, Patience, ProcessEnvironment, ServerMaker, Supervised, Target,
 };
-
-/// The bounds of the pauses between attempts of one request.
-const FIRST_PAUSE: Duration = Duration::from_millis(50);
-const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
 /// How long a list is good enough to check calls, although the server has announced another. A
 /// server that announces after each list would otherwise be listed for every call (fault 50).
@@ -60,6 +55,8 @@ pub(crate) struct Station {
     refreshes: Mutex<[RefreshPlan; ListKind::ALL.len()]>,
     /// The connection whose list changes are subscribed to.
     subscribed: Mutex<u64>,
+    /// The log level that was set while the server ran, for its later connections.
+    log_level: Mutex<Option<LogLevel>>,
     pub(crate) shared: Arc<Shared>,
 }
 
@@ -160,6 +157,7 @@ impl Station {
                 manifest,
                 refreshes: Mutex::default(),
                 subscribed: Mutex::new(0),
+                log_level: Mutex::default(),
                 shared,
             }
         })
@@ -203,6 +201,34 @@ impl Station {
         patience: Patience,
     ) -> Result<Connection, Error> {
         self.supervised()?.ready_after(former, patience).await
+    }
+
+    /// Sets the least serious log messages that the server sends, now and after every restart.
+    pub(crate) async fn set_log_level(&self, level: LogLevel) -> Result<(), Error> {
+        let connection = self.connection_after(0, Patience::Persistent).await?;
+        let set = connection.client.set_log_level(level).await;
+        set.map_err(|error| Error::Request {
+            server: self.name.clone(),
+            error,
+        })?;
+        *self.chosen_log_level() = Some(level);
+        Ok(())
+    }
+
+    fn chosen_log_level(&self) -> MutexGuard<'_, Option<LogLevel>> {
+        self.log_level
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// There is a new connection: it is told what its predecessor was told.
+    pub(crate) fn connected(&self, client: &Client) {
+        let Some(level) = *self.chosen_log_level() else {
+            return;
+        };
+        let client = client.clone();
+        // A server that has given up logging needs no level.
+        tokio::spawn(async move { client.set_log_level(level).await.ok() });
     }
 
     /// The connection of this moment, if there is one.
@@ -271,9 +297,11 @@ impl Station {
     {
         let supervised = self.supervised()?;
         let mut former = 0;
+        let mut first_sent = None;
         let mut backoff: Option<Backoff> = None;
         for attempt in 1.. {
             let connection = supervised.ready_after(former, patience).await?;
+            let first_sent = *first_sent.get_or_insert_with(Instant::now);
             let tale = Tale::begin(self, about);
             let answer = work(connection.client).await;
             tale.end(match &answer {
@@ -284,20 +312,53 @@ impl Station {
                 Ok(answer) => return Ok(answer),
                 Err(error) => error,
             };
-            if attempt >= repeatable.attempts() || !repeatable.allows_repeat_after(&error) {
+            let config = self.config();
+            let retry = &config.retry;
+            let pauses = backoff.get_or_insert_with(|| Backoff::of(retry, Random::fresh()));
+            let pause = pauses.next_pause();
+            // No attempt begins when the time for all of it has passed.
+            let late = first_sent.elapsed() + pause >= config.timeouts.maximum;
+            if late || attempt >= retry.attempts || !repeatable.allows_repeat_after(&error, retry) {
                 return Err(Error::Request {
                     server: self.name.clone(),
-                    error,
+                    error: self.without_secrets(error),
                 });
             }
-            former = connection.number;
-            let pauses = backoff
-                .get_or_insert_with(|| Backoff::new(FIRST_PAUSE, LONGEST_PAUSE, Random::fresh()));
-            tokio::time::sleep(pauses.next_pause()).await;
+            if matches!(
+                error,
+                ClientError::NotSent { .. } | ClientError::OutcomeUnknown { .. }
+            ) {
+                former = connection.number;
+            }
+            tokio::time::sleep(pause).await;
         }
         Err(Error::Stopped {
             server: self.name.clone(),
         })
+    }
+
+    /// The error with every line of the server that it quotes cleaned.
+    fn without_secrets(&self, mut error: ClientError) -> ClientError {
+        let lines = match &mut error {
+            ClientError::TimedOut {
+                complaint: Some(line),
+                ..
+            } => std::slice::from_mut(line),
+            ClientError::NotSent {
+                reason: CloseReason::Exited { stderr, .. },
+                ..
+            }
+            | ClientError::OutcomeUnknown {
+                reason: CloseReason::Exited { stderr, .. },
+                ..
+            } => stderr.as_mut_slice(),
+            _ => return error,
+        };
+        let redactor = Redactor::for_servers([&*self.config()]);
+        for line in lines {
+            *line = redactor.redact(line).into_owned();
+        }
+        error
     }
 
     /// What repeating a call of this tool would mean.
@@ -377,6 +438,17 @@ impl Station {
         memory: Memory,
     ) -> Result<Fetched, Error> {
         self.refreshes()[T::KIND as usize].begins(Instant::now().into_std());
+        let connection = self.connection_after(0, patience).await?;
+        if !connection.client.offers(T::METHOD) {
+            let nothing = Fetched::new(T::into_cached(Entries::default()), Lifetimes::default());
+            if memory == Memory::Kept
+                && let Some(entries) = T::of(nothing.value())
+            {
+                self.remember(entries);
+            }
+            return Ok(nothing.not_offered());
+        }
+        drop(connection);
         let about = About {
             method: T::METHOD,
             name: None,

@@ -151,6 +151,9 @@ impl Witness for ServerWitness {
     }
 
     fn connected(&self, client: &Client) {
+        if let Some(station) = self.station.upgrade() {
+            station.connected(client);
+        }
         let mut events = client.events();
         let witness = self.clone();
         tokio::spawn(async move {

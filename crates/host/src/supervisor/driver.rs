@@ -169,7 +169,8 @@ impl Driver {
                 self.happened(Happening::Started)
             }
             Err(error) => {
-                let stderr = last_words(&error).to_vec();
+                let said = last_words(&error);
+                let stderr = said[said.len().saturating_sub(LAST_LINES)..].to_vec();
                 self.failed(Cause::Start(error), stderr).await
             }
         }

@@ -42,8 +42,8 @@ fn keys() {
         "servers.a = { command = 'x', 'éé' = 1 }",
         &[
             "1:30: servers.a.\"éé\": unknown key; known here: args, env, cwd, headers, ca_file, auth, \
-           allow_plain_http, transport, command, url, profile, dialect, era, protocol, quirks, timeouts, restart, \
-           cache, policy, start, enabled, tools",
+           allow_plain_http, transport, command, url, profile, dialect, era, protocol, quirks, timeouts, \
+           retry, client, log_level, capabilities, restart, cache, policy, start, enabled, tools",
         ],
     );
 }
@@ -190,7 +190,7 @@ fn versions_and_quirks() {
              \"workflow\"; did you mean \"interactive\"?",
             "4:30: servers.a.quirks.error_aliases.x: an error code is a whole number",
             "4:47: servers.a.quirks.error_aliases.5: \"canceled\" is not one of \
-             \"resource_not_found\", \"tool_failed\", \"cancelled\"; did you mean \"cancelled\"?",
+             \"resource_not_found\", \"tool_failed\", \"cancelled\", \"timeout\"; did you mean \"cancelled\"?",
         ],
     );
 }

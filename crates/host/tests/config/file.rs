@@ -3,11 +3,14 @@
 use std::path::Path;
 use std::time::Duration;
 
-use attache_client::protocol::Revision;
-use attache_client::{CancelForm, EraChoice, ErrorAlias, Quirks, ShutdownForm, Timeouts};
+use attache_client::protocol::{LogLevel, Revision};
+use attache_client::{
+    CancelForm, EraChoice, ErrorAlias, ProgressTokenForm, Quirks, ShutdownForm, Timeouts,
+    UndeclaredRequests,
+};
 use attache_host::config::{
     CacheUse, CallRetry, Config, Decision, Dialect, Grant, HttpFlavor, Origin, ReadOnlyHint,
-    RestartWhen, Secret, ServerConfig, Start, Transport,
+    RestartWhen, Retry, RetryOn, Secret, ServerConfig, Start, Transport,
 };
 
 use crate::{read, surroundings};
@@ -57,6 +60,8 @@ fn a_long_server_says_everything() {
         dialect = "custom"
         start = "eager"
         enabled = false
+        log_level = "warning"
+        capabilities = "strict"
 
         [servers.notes.quirks]
         cancel = "both"
@@ -64,7 +69,8 @@ fn a_long_server_says_everything() {
         send_initialized = false
         omit_empty_params = false
         missing_input_schema = "reject"
-        error_aliases = { "-32000" = "resource_not_found" }
+        error_aliases = { "-32000" = "resource_not_found", "-32001" = "timeout" }
+        progress_token = "tool"
         call_retry = "never"
         invalidate_after = ["old"]
 
@@ -74,6 +80,17 @@ fn a_long_server_says_everything() {
         read = 500
         call = "1.5 min"
         maximum = "1h"
+
+        [servers.notes.retry]
+        attempts = 5
+        first = "10ms"
+        factor = 1.5
+        ceiling = "2s"
+        on = ["timeout", "transient"]
+
+        [servers.notes.client]
+        name = "project_chat"
+        version = "1.0"
 
         [servers.notes.restart]
         when = "never"
@@ -86,6 +103,7 @@ fn a_long_server_says_everything() {
         [servers.notes.cache]
         use = "off"
         ttl = "5m"
+        list_ttl = "10s"
         invalidate_after = ["sync_*"]
 
         [servers.notes.policy]
@@ -124,8 +142,31 @@ fn a_long_server_says_everything() {
     assert_eq!(server.quirks.shutdown, ShutdownForm::Lsp);
     assert_eq!(
         server.quirks.error_aliases,
-        [(-32000, ErrorAlias::ResourceNotFound)].into()
+        [
+            (-32000, ErrorAlias::ResourceNotFound),
+            (-32001, ErrorAlias::TimedOut)
+        ]
+        .into()
     );
+    assert_eq!(server.quirks.progress_token, ProgressTokenForm::Tool);
+    assert_eq!(server.log_level, Some(LogLevel::Warning));
+    assert_eq!(server.capabilities, UndeclaredRequests::Refuse);
+    assert_eq!(
+        server.retry,
+        Retry {
+            attempts: 5,
+            first: Duration::from_millis(10),
+            factor: 1.5,
+            ceiling: Duration::from_secs(2),
+            on: vec![RetryOn::Timeout, RetryOn::Transient],
+        }
+    );
+    let client = server.settings().identity;
+    assert_eq!(
+        (client.name.as_str(), client.version.as_str()),
+        ("project_chat", "1.0")
+    );
+    assert_eq!(server.cache.list_ttl, Some(Duration::from_secs(10)));
     assert_eq!(server.call_retry, CallRetry::Never);
     assert_eq!(server.timeouts.start, Duration::from_secs(2));
     assert_eq!(server.timeouts.request, Duration::from_millis(250));
@@ -212,7 +253,7 @@ fn the_single_mcp_table_is_the_server_default() {
     assert_eq!(flavor, HttpFlavor::Streamable);
 }
 
-/// Seeds rows 9, 25, 35, 38.
+/// Seeds rows 9, 25, 35, 37, 38.
 #[test]
 fn the_interactive_profile_has_the_numbers_of_its_seed() {
     let server = only("[servers.a]\ncommand = 'x'\nprofile = 'interactive'\n");
@@ -222,18 +263,25 @@ fn the_interactive_profile_has_the_numbers_of_its_seed() {
     assert_eq!(milliseconds(server.timeouts.request), 500);
     assert_eq!(milliseconds(server.timeouts.read), 500);
     assert_eq!(milliseconds(server.timeouts.call), 1000);
+    assert_eq!(milliseconds(server.timeouts.maximum), 1000);
+    assert_eq!(
+        server.retry.on,
+        [RetryOn::Lost, RetryOn::Timeout, RetryOn::Transient]
+    );
     assert_eq!(
         server.quirks.error_aliases,
         [(-32000, ErrorAlias::ResourceNotFound)].into()
     );
     assert_eq!(server.cache.invalidate_after, ["sync_repository".into()]);
-    assert!(server.cache.ttl.is_some());
+    assert_eq!(server.cache.ttl, Some(Duration::from_secs(300)));
+    assert_eq!(server.cache.list_ttl, Some(Duration::from_secs(60)));
 }
 
 /// Seeds rows 1, 2, 28, 35.
 #[test]
 fn the_workflow_profile_speaks_lsp_and_waits_a_minute() {
     let server = only("[servers.a]\ncommand = 'x'\nprofile = 'workflow'\n");
+    assert_eq!(server.protocol, Some(Revision::V2025_11_25));
     assert_eq!(
         (server.dialect, &server.quirks),
         (Dialect::Lsp, &Quirks::lsp())
@@ -259,6 +307,7 @@ fn written_keys_win_over_the_profile() {
     );
     assert_eq!(server.protocol, None);
     assert_eq!(server.timeouts.call, Duration::from_secs(5));
+    assert_eq!(server.timeouts.maximum, Duration::from_secs(5));
     assert_eq!(server.timeouts.read, Duration::from_millis(500));
     assert_eq!(server.cache.invalidate_after, []);
     assert!(server.cache.ttl.is_some());
@@ -271,6 +320,41 @@ fn written_keys_win_over_the_profile() {
     );
     assert_eq!(quirk.quirks.cancel, CancelForm::Standard);
     assert_eq!(quirk.quirks.shutdown, ShutdownForm::Lsp);
+}
+
+/// The names of seeds 000, 003 and 004 can be said, for all servers and for one.
+#[test]
+fn the_client_is_called_as_the_file_says() {
+    let config = read(
+        "[client]\nname = 'spec-tui'\nversion = '0.1.0'\n[servers.a]\ncommand = 'x'\n\
+         [servers.b]\ncommand = 'x'\nclient = { name = 'smolcode' }\n",
+    );
+    assert_eq!(config.problems, []);
+    let named = |server: &str| config.servers[server].settings().identity.name;
+    assert_eq!(
+        (named("a"), named("b")),
+        ("spec-tui".into(), "smolcode".into())
+    );
+    let nameless = read("[client]\nversion = '1'\n");
+    assert_eq!(nameless.problems[0].message, "a client is called by a name");
+    let server = only("[servers.a]\ncommand = 'x'\n");
+    assert_eq!(server.settings().identity.name, "attache");
+}
+
+#[test]
+fn retry_tables_are_checked() {
+    for (table, key) in [
+        ("{ attempts = 0 }", "servers.a.retry.attempts"),
+        ("{ factor = 0.5 }", "servers.a.retry.factor"),
+        ("{ factor = 'x' }", "servers.a.retry.factor"),
+        ("{ on = ['losst'] }", "servers.a.retry.on"),
+        ("{ on = 'lost' }", "servers.a.retry.on"),
+        ("{ first = '5s' }", "servers.a.retry.first"),
+    ] {
+        let config = read(&format!("[servers.a]\ncommand = 'x'\nretry = {table}\n"));
+        let keys: Vec<&str> = config.problems.iter().map(|it| it.key.as_str()).collect();
+        assert_eq!(keys, [key], "{table}");
+    }
 }
 
 #[test]

@@ -1,9 +1,10 @@
 //! Names, policy, pins and progress on the way of a call.
 
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use attache_host::client::protocol::Tool;
-use attache_host::config::{PolicyRules, ReadOnlyHint, ServerConfig};
+use attache_host::config::{PolicyRules, ReadOnlyHint, RetryOn, ServerConfig};
 use attache_host::policy::{
     Answer, Asker, Asking, Consent, PinnedServer, Pins, Question, Remember,
 };
@@ -315,8 +316,38 @@ fn only_what_is_harmless_by_policy_is_repeated_after_it_may_have_arrived() {
         let effects = fleet.launch().effects().unwrap();
         let reads = effects.iter().filter(|effect| *effect == "r").count();
         assert!(reads > 1, "{effects:?}");
-        assert!(reads <= attache_host::retry::HARMLESS_ATTEMPTS as usize);
+        assert!(reads <= attache_host::config::Retry::default().attempts as usize);
         fleet.finish().await;
+    });
+}
+
+/// Seeds row 37: what is safe is repeated after a time-out where the retry table says so.
+#[test]
+fn safe_requests_are_repeated_after_a_time_out_if_the_rules_say_so() {
+    guarded(async || {
+        for (on, expected) in [
+            (vec![RetryOn::Lost, RetryOn::Timeout], 2),
+            (vec![RetryOn::Lost], 1),
+        ] {
+            let script = script()
+                .on(When::method("resources/read").nth(1), [Action::never()])
+                .on(When::tool("slow"), [Action::never()]);
+            let rules = |config: &mut ServerConfig| {
+                config.timeouts.read = Duration::from_millis(300);
+                config.timeouts.call = Duration::from_millis(300);
+                config.retry.on.clone_from(&on);
+            };
+            let fleet = Fleet::with([("one", script)], rules, |builder| builder);
+            let read = fleet.host.read("chaos://text").server("one");
+            let _ = within("read", read).await;
+            assert_eq!(asked(fleet.launch(), "resources/read"), expected, "{on:?}");
+            // A call may have had its effect.
+            assert!(fleet.call("one/slow", json!({})).await.is_err());
+            assert_eq!(asked(fleet.launch(), "tools/call"), 1, "{on:?}");
+            // It is the same process all the while.
+            assert_eq!(fleet.launch().starts().unwrap().len(), 1);
+            fleet.finish().await;
+        }
     });
 }
 

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use attache_host::client::protocol::{Implementation, LogLevel};
 use attache_host::client::{CloseReason, EraChoice, Error as ClientError, ExitReason};
 use attache_host::config::{ServerConfig, Start, Transport};
 use attache_host::snapshot::ServerState;
@@ -27,6 +28,67 @@ fn a_server_is_started_by_its_first_use_or_at_once_if_it_is_eager() {
         let eager = Fleet::with([("one", script())], eager, |builder| builder);
         eager.comes_to("one", ServerState::Ready).await;
         eager.finish().await;
+    });
+}
+
+#[test]
+fn the_log_level_is_told_to_every_connection() {
+    guarded(async || {
+        let warning = |config: &mut ServerConfig| config.log_level = Some(LogLevel::Warning);
+        let configured = Fleet::with([("one", script())], warning, |builder| builder);
+        configured.echoes("one").await;
+        within("restart", configured.host.restart("one"))
+            .await
+            .unwrap();
+        configured.echoes("one").await;
+        let levels = configured
+            .launch()
+            .wait_received_of("logging/setLevel", 2, PATIENCE);
+        for request in levels.unwrap() {
+            assert_eq!(request["params"]["level"], "warning");
+        }
+        configured.finish().await;
+
+        // A level that is chosen while the server runs outlives the connection too.
+        let chosen = Fleet::one(&script());
+        let set = chosen.host.set_log_level("one", LogLevel::Error);
+        within("level", set).await.unwrap();
+        kill(chosen.server("one").process_id.unwrap()).await;
+        chosen.echoes("one").await;
+        let levels = chosen
+            .launch()
+            .wait_received_of("logging/setLevel", 2, PATIENCE);
+        for request in levels.unwrap() {
+            assert_eq!(request["params"]["level"], "error");
+        }
+        chosen.finish().await;
+    });
+}
+
+#[test]
+fn servers_are_told_the_name_that_the_program_or_the_file_gives() {
+    guarded(async || {
+        let own = |config: &mut ServerConfig| {
+            if config.name.as_str() == "own" {
+                config.client = Some(Implementation::new("smolcode", "2"));
+            }
+        };
+        let scripts = [("common", script()), ("own", script())];
+        let identity = Implementation::new("project_chat", "1.0");
+        let fleet = Fleet::with(scripts, own, |builder| builder.identity(identity));
+        for (server, launch, expected) in [
+            (
+                "common",
+                0,
+                json!({"name": "project_chat", "version": "1.0"}),
+            ),
+            ("own", 1, json!({"name": "smolcode", "version": "2"})),
+        ] {
+            fleet.echoes(server).await;
+            let handshakes = fleet.launches[launch].received_of("initialize").unwrap();
+            assert_eq!(handshakes[0]["params"]["clientInfo"], expected);
+        }
+        fleet.finish().await;
     });
 }
 

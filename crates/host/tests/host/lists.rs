@@ -16,6 +16,24 @@ use serde_json::{Value, json};
 
 use crate::support::{Fleet, asked, config_of, eventually, guarded, script, within};
 
+/// X-INIT-09: a list that is not declared is empty, marked, and not asked for.
+#[test]
+fn what_a_server_does_not_declare_is_not_offered() {
+    guarded(async || {
+        let script = script().capabilities(json!({"tools": {}}));
+        let fleet = Fleet::one(&script);
+        let prompts = within("prompts", fleet.host.list_prompts()).await.unwrap();
+        assert!(prompts.is_complete() && prompts.entries.is_empty());
+        let outcome = serde_json::to_value(&prompts.servers[0]).unwrap();
+        assert_eq!(outcome, json!({"name": "one", "outcome": "not_offered"}));
+        let tools = within("tools", fleet.host.list_tools()).await.unwrap();
+        assert!(matches!(tools.servers[0].outcome, Outcome::Ok));
+        assert_eq!(asked(fleet.launch(), "prompts/list"), 0);
+        assert_eq!(asked(fleet.launch(), "tools/list"), 1);
+        fleet.finish().await;
+    });
+}
+
 #[test]
 fn many_servers_answer_together_and_each_outcome_is_told() {
     guarded(async || {

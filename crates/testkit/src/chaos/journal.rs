@@ -10,8 +10,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// One line per received line, byte for byte.
 pub(super) const RECEIVED: &str = "received.log";
-/// One line per side effect.
+/// One line per side effect, each ended by [`WHOLE`].
 pub(super) const EFFECTS: &str = "effects.log";
+/// The end of a side effect that was written whole. A kill can cut a write at the end of a page of
+/// the file, and what the next process appends must neither complete that line nor be spoilt by it.
+const WHOLE: &str = " done";
 /// One process id per start of the server.
 pub(super) const STARTS: &str = "starts.log";
 /// One process id per start of the server or its launcher.
@@ -50,7 +53,7 @@ impl Journal {
     /// Notes a side effect. It survives the death of this process at once, and
     /// that of the machine after [`Journal::sync_effects`].
     pub(super) fn effect(&self, line: &str) -> io::Result<()> {
-        (&self.effects).write_all(format!("{line}\n").as_bytes())?;
+        (&self.effects).write_all(format!("\n{line}{WHOLE}").as_bytes())?;
         self.effects_unsynced.store(true, Ordering::Release);
         Ok(())
     }
@@ -66,6 +69,12 @@ impl Journal {
     }
 }
 
+/// The side effects in the text of their log. One that was cut by a kill has not happened.
+pub(super) fn whole_effects(log: &str) -> Vec<String> {
+    let whole = log.lines().filter_map(|line| line.strip_suffix(WHOLE));
+    whole.map(str::to_owned).collect()
+}
+
 /// Appends the id of this process to a log.
 pub(super) fn note_pid(folder: &Path, log: &str) -> io::Result<()> {
     let line = format!("{}\n", std::process::id());
@@ -74,4 +83,23 @@ pub(super) fn note_pid(folder: &Path, log: &str) -> io::Result<()> {
 
 fn append_to(path: &Path) -> io::Result<File> {
     OpenOptions::new().create(true).append(true).open(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn p1_an_effect_that_a_kill_cut_is_none_and_spoils_no_other() {
+        let folder = crate::scratch::Scratch::new("journal").unwrap();
+        let path = folder.path().join(EFFECTS);
+        let whole = format!("\n123456{WHOLE}");
+        for length in 0..whole.len() {
+            std::fs::write(&path, &whole[..length]).unwrap();
+            let journal = Journal::open(folder.path()).unwrap();
+            journal.effect("7").unwrap();
+            let log = std::fs::read_to_string(&path).unwrap();
+            assert_eq!(whole_effects(&log), ["7"], "cut after {length} bytes");
+        }
+    }
 }

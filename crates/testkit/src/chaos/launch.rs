@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use super::grandchild::IGNORE_TERM;
-use super::journal::{EFFECTS, PIDS, RECEIVED, STARTS, note_pid};
+use super::journal::{EFFECTS, PIDS, RECEIVED, STARTS, note_pid, whole_effects};
 use super::script::{Launcher, Script};
 use super::{SCRIPT, SERVE_ARGUMENT, gate_path};
 use crate::binaries;
@@ -137,7 +137,8 @@ impl Launch {
 
     /// The side effects so far, one line each.
     pub fn effects(&self) -> io::Result<Vec<String>> {
-        lines(&self.folder.path().join(EFFECTS))
+        let log = read_if_there(&self.folder.path().join(EFFECTS))?;
+        Ok(whole_effects(&String::from_utf8_lossy(&log)))
     }
 
     /// The ids of the processes that have served this launch, in order.

@@ -281,7 +281,7 @@ async fn diagnose(patient: &Patient<'_>, accounts: &Accounts, error: &Error) -> 
     let is_program = matches!(config.transport, Transport::Stdio { .. });
     match error {
         Error::Parked { failure, .. } | Error::Unreachable { failure, .. } => {
-            let ServerFailure { cause, stderr } = &**failure;
+            let ServerFailure { cause, .. } = &**failure;
             match cause {
                 Cause::Start(ClientError::Connect(ConnectError::NoCommonRevision { .. })) => {
                     finding(
@@ -291,7 +291,7 @@ async fn diagnose(patient: &Patient<'_>, accounts: &Accounts, error: &Error) -> 
                         "leave out `era` and `protocol`, or update the server",
                     )
                 }
-                cause if is_program => program::diagnose(name, config, cause, stderr),
+                cause if is_program => program::diagnose(name, config, cause),
                 cause if address::wants_login(cause) => patient.without_login(accounts).await,
                 cause => patient.diagnose(cause),
             }

@@ -1,11 +1,12 @@
 //! What ails a server that is a program: from what was seen to one cause and one remedy.
 //!
-//! Refuses to know of servers behind a URL.
+//! Refuses to know of servers behind a URL. The line of stderr that is quoted is chosen as for every
+//! other error; for a server that hangs, what it says also decides about the remedy.
 
 use attache::host::Cause;
 use attache::host::config::{ServerConfig, ServerName, Transport};
 use attache::process::{SpawnError, SpawnErrorKind};
-use attache::{CloseReason, ConnectError, Error as ClientError};
+use attache::{CloseReason, ConnectError, Error as ClientError, complaint, telling_line};
 
 use super::{Finding, Verdict, finding};
 use crate::target::program_name;
@@ -17,19 +18,14 @@ const PACKAGE_RUNNERS: [&str; 10] = [
 
 const IS_IT_A_SERVER: &str = "check that the command is an MCP server that speaks over stdio";
 
-pub(super) fn diagnose(
-    name: &ServerName,
-    config: &ServerConfig,
-    cause: &Cause,
-    stderr: &[String],
-) -> Finding {
+pub(super) fn diagnose(name: &ServerName, config: &ServerConfig, cause: &Cause) -> Finding {
     match cause {
         Cause::Start(ClientError::Spawn(error)) => not_started(name, error),
-        Cause::Start(ClientError::Connect(ConnectError::TimedOut { strays, .. })) => {
+        Cause::Start(ClientError::Connect(ConnectError::TimedOut { strays, stderr, .. })) => {
             silent(name, config, strays, stderr)
         }
         Cause::Start(ClientError::Connect(ConnectError::Lost(reason))) | Cause::Lost(reason) => {
-            exits(name, reason, stderr)
+            exits(name, reason)
         }
         other => finding(
             name,
@@ -71,15 +67,17 @@ pub(super) fn silent(
     stderr: &[String],
 ) -> Finding {
     let patience = config.timeouts.start;
-    let said = match (strays.first(), stderr.last()) {
+    let complaint = complaint(stderr);
+    let said = match (&complaint, strays.first(), telling_line(stderr)) {
+        (Some(line), _, _) => format!("; its stderr says: {line}"),
         // What it writes where messages belong tells most about what it is.
-        (Some(line), _) => format!("; its stdout says: {line}"),
-        (None, Some(line)) => format!("; its stderr says: {line}"),
-        (None, None) => String::new(),
+        (None, Some(line), _) => format!("; its stdout says: {line}"),
+        (None, None, Some(line)) => format!("; its stderr says: {line}"),
+        (None, None, None) => String::new(),
     };
     if let Transport::Stdio { command, args, .. } = &config.transport {
         let program = program_name(command);
-        if PACKAGE_RUNNERS.contains(&program.as_str()) {
+        if complaint.is_none() && PACKAGE_RUNNERS.contains(&program.as_str()) {
             let line = std::iter::once(command).chain(args);
             let line: Vec<&str> = line.map(String::as_str).collect();
             return finding(
@@ -97,12 +95,50 @@ pub(super) fn silent(
         name,
         Verdict::NeverAnswers,
         format!("it runs but did not answer within {patience:?}{said}"),
-        "check that the command is an MCP server that speaks over stdio, not HTTP",
+        remedy_for_silence(complaint.as_deref(), strays, stderr),
     )
 }
 
-fn exits(name: &ServerName, reason: &CloseReason, stderr: &[String]) -> Finding {
-    let CloseReason::Exited { exit, .. } = reason else {
+/// What to do about a server that hangs, by what it says meanwhile.
+fn remedy_for_silence(
+    complaint: Option<&str>,
+    strays: &[String],
+    stderr: &[String],
+) -> &'static str {
+    let said = || strays.iter().chain(stderr).map(|line| line.to_lowercase());
+    let says = |words: &[&str]| said().any(|line| words.iter().any(|word| line.contains(word)));
+    if says(&[
+        "log in",
+        "login",
+        "sign in",
+        "authenticate",
+        "authorize",
+        "open this url",
+    ]) {
+        return "it seems to wait for a login: run the command once by hand and log in, then try \
+                again";
+    }
+    if complaint.is_some() {
+        return "mend what it complains about: an argument, a variable in `env`, a file";
+    }
+    if says(&["listening", "http://", "https://", " port "]) {
+        return "it seems to serve HTTP, not stdio: give its address as `url`, or the option that \
+                makes it speak over stdio";
+    }
+    match strays.is_empty() && stderr.is_empty() {
+        true => {
+            "check that the command is an MCP server that speaks over stdio; if it is only slow, \
+             allow more with `timeouts.initialize`"
+        }
+        false => {
+            "if it is only slow, allow more with `timeouts.initialize`; otherwise run the command \
+             by itself to see what it waits for"
+        }
+    }
+}
+
+fn exits(name: &ServerName, reason: &CloseReason) -> Finding {
+    let CloseReason::Exited { exit, stderr } = reason else {
         return finding(
             name,
             Verdict::Unreachable,
@@ -110,13 +146,15 @@ fn exits(name: &ServerName, reason: &CloseReason, stderr: &[String]) -> Finding 
             IS_IT_A_SERVER,
         );
     };
-    let said = match stderr {
-        [] => "and says nothing on stderr".to_owned(),
-        lines => format!("and says: {}", lines.join(" | ")),
-    };
-    let remedy = match stderr {
-        [] => "run the command by itself to see why it leaves",
-        _ => "mend what it complains about: an argument, a variable in `env`, a file",
+    let (said, remedy) = match telling_line(stderr) {
+        None => (
+            "and says nothing on stderr".to_owned(),
+            "run the command by itself to see why it leaves",
+        ),
+        Some(line) => (
+            format!("and says: {line}"),
+            "mend what it complains about: an argument, a variable in `env`, a file",
+        ),
     };
     let cause = format!("it exits at once ({exit}) {said}");
     finding(name, Verdict::Exits, cause, remedy)
