@@ -351,6 +351,7 @@ impl Machine {
             self.beneath,
             self.signal,
             self.rewind,
+            self.world.input_parameter,
             self.world.output_parameter,
             self.world.handlers,
             self.world.winds,

@@ -6,7 +6,7 @@
 
 use crate::arena::Arena;
 use crate::error::{Fallible, Fault};
-use crate::object::{Arity, Closure, InPort, Object, OutPort};
+use crate::object::{Arity, Closure, InPort, Object, OutPort, PortSink};
 use crate::symbols::Symbols;
 use crate::value::{Kind, Value};
 
@@ -237,6 +237,11 @@ impl Heap {
             Some(Object::InPort(port)) => Some(port),
             _ => None,
         }
+    }
+
+    /// What an output port collects.
+    pub(crate) fn sink(&mut self, port: Value) -> Option<&mut PortSink> {
+        self.as_out_port(port).map(|port| &mut port.sink)
     }
 
     pub(crate) fn as_out_port(&mut self, value: Value) -> Option<&mut OutPort> {

@@ -151,10 +151,15 @@ pub(crate) enum PortSource {
 }
 
 /// A port that collects what is written.
-pub(crate) enum OutPort {
+pub(crate) struct OutPort {
+    pub(crate) sink: PortSink,
+    pub(crate) open: bool,
+}
+
+/// What an output port collects; it stays when the port is closed.
+pub(crate) enum PortSink {
     Text(String),
     Bytes(Vec<u8>),
-    Closed,
 }
 
 impl Object {
@@ -176,10 +181,9 @@ impl Object {
                 PortSource::Text(text) => 48 + text.capacity() * 4,
                 PortSource::Bytes(bytes) => 48 + bytes.capacity(),
             },
-            Self::OutPort(port) => match &**port {
-                OutPort::Text(text) => 24 + text.capacity(),
-                OutPort::Bytes(bytes) => 24 + bytes.capacity(),
-                OutPort::Closed => 24,
+            Self::OutPort(port) => match &port.sink {
+                PortSink::Text(text) => 32 + text.capacity(),
+                PortSink::Bytes(bytes) => 32 + bytes.capacity(),
             },
             _ => 0,
         }

@@ -64,6 +64,10 @@ pub(super) const TABLE: &[Primitive] = &[
         w.output_parameter = a[0];
         Ok(Value::UNSPECIFIED)
     }),
+    plain("%input-parameter!", 1, 1, |w, a| {
+        w.input_parameter = a[0];
+        Ok(Value::UNSPECIFIED)
+    }),
     plain("%console", 0, 0, |_, _| Ok(Value::CONSOLE)),
     // The dynamic state.
     plain("%handlers", 0, 0, |w, _| Ok(w.handlers)),
