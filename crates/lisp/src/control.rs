@@ -226,10 +226,6 @@ impl Machine {
         let from = self.stack.len() - count;
         let callee = self.stack[from];
         let last = self.stack[self.stack.len() - 1];
-        if count == 1 {
-            self.stack.pop();
-            return Ok((callee, 0));
-        }
         let mut length = 0;
         let mut rest = last;
         while let Some([_, cdr]) = self.world.heap.pair(rest) {

@@ -86,7 +86,7 @@ const fn control(name: &'static str, least: usize, most: usize, run: Control) ->
 }
 
 const CONTROL: &[Primitive] = &[
-    control("apply", 1, MANY, Control::Apply),
+    control("apply", 2, MANY, Control::Apply),
     control("%apply-values", 2, 2, Control::ApplyValues),
     control("call-with-current-continuation", 1, 1, Control::CallCc),
     control("call/cc", 1, 1, Control::CallCc),
