@@ -231,6 +231,9 @@ impl Machine {
         while let Some([_, cdr]) = self.world.heap.pair(rest) {
             length += 1;
             rest = cdr;
+            if length > self.world.heap.longest_list() {
+                break;
+            }
             if self.stack.len() + length > self.stack_room {
                 return Err(Fault::limit(ErrorKind::Depth, "apply: too many arguments"));
             }
@@ -347,8 +350,8 @@ impl Machine {
             self.beneath,
             self.signal,
             self.rewind,
-            self.world.input_parameter,
             self.world.output_parameter,
+            self.world.input_parameter,
             self.world.handlers,
             self.world.winds,
         ]);

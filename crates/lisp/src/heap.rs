@@ -265,12 +265,16 @@ impl Heap {
             )
     }
 
+    /// Every pair costs heap, so a list that goes on for more pairs than this is a cycle.
+    pub(crate) fn longest_list(&self) -> usize {
+        self.used / PAIR_BYTES + 1
+    }
+
     /// Collects a proper list; `None` when it is improper or cyclic.
     pub(crate) fn list_items(&self, list: Value) -> Option<Vec<Value>> {
         let mut items = Vec::new();
         let mut rest = list;
-        // Every pair costs heap, so a longer list than this must be a cycle.
-        let most = self.used / PAIR_BYTES + 1;
+        let most = self.longest_list();
         while let Some([car, cdr]) = self.pair(rest) {
             if items.len() > most {
                 return None;

@@ -176,6 +176,9 @@ impl World {
             if items.len() % 1024 == 0 {
                 self.charge(128)?;
                 self.heap.reserve(items.len() * 8)?;
+                if items.len() > self.heap.longest_list() {
+                    break;
+                }
             }
         }
         if rest != Value::NIL {
