@@ -2,6 +2,8 @@
 //! page says.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
 
 use attache_lisp::{ErrorKind, Limits, Session, Uninterrupted};
 
@@ -96,6 +98,24 @@ fn what_the_page_says_of_an_identifier_holds() {
         }
     }
     assert_eq!(wrong, [""; 0]);
+}
+
+#[test]
+fn every_bound_identifier_has_a_case_in_the_corpus() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus");
+    let mut words = BTreeSet::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let text = fs::read_to_string(entry.unwrap().path()).unwrap();
+        let cases = text.lines().filter(|line| !line.starts_with(';'));
+        let delimiter = |c: char| c.is_whitespace() || "()'`,\"".contains(c);
+        words.extend(cases.flat_map(|line| line.split(delimiter).map(str::to_owned)));
+    }
+    let missing: Vec<&str> = rows()
+        .into_values()
+        .flat_map(|row| row.bound)
+        .filter(|name| !words.contains(*name))
+        .collect();
+    assert_eq!(missing, [""; 0]);
 }
 
 #[test]

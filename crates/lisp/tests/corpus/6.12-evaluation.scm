@@ -18,3 +18,4 @@ y ⇒ 7
 (eval '(square 6) (environment '(scheme base) '(scheme inexact))) ⇒ 36
 (let ((twice (eval '(lambda (f x) (f (f x))) (environment '(scheme base))))) (twice square 3)) ⇒ 81
 (eval '(* 2 3) (scheme-report-environment 7)) ⇒ 6
+(eval '(if #t 1 2) (null-environment 5)) ⇒ 1

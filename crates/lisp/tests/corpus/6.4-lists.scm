@@ -172,3 +172,28 @@ y ⇒ (p . 9)
 (assoc 2.0 '((1 a) (2 b)) =) ⇒ (2 b)
 (let* ((a '(1 2 3)) (b (list-copy a))) (set-car! b 9) (list a b)) ⇒ ((1 2 3) (9 2 3))
 (list-copy '(1 2 . 3)) ⇒ (1 2 . 3)
+; Every path of three and four steps: the mark is where the name leads.
+(caaar '(((mark . 1) . 2) . 3)) ⇒ mark
+(caadr '(3 . ((mark . 1) . 2))) ⇒ mark
+(cadar '((2 . (mark . 1)) . 3)) ⇒ mark
+(caddr '(3 . (2 . (mark . 1)))) ⇒ mark
+(cdaar '(((1 . mark) . 2) . 3)) ⇒ mark
+(cdadr '(3 . ((1 . mark) . 2))) ⇒ mark
+(cddar '((2 . (1 . mark)) . 3)) ⇒ mark
+(cdddr '(3 . (2 . (1 . mark)))) ⇒ mark
+(caaaar '((((mark . 1) . 2) . 3) . 4)) ⇒ mark
+(caaadr '(4 . (((mark . 1) . 2) . 3))) ⇒ mark
+(caadar '((3 . ((mark . 1) . 2)) . 4)) ⇒ mark
+(caaddr '(4 . (3 . ((mark . 1) . 2)))) ⇒ mark
+(cadaar '(((2 . (mark . 1)) . 3) . 4)) ⇒ mark
+(cadadr '(4 . ((2 . (mark . 1)) . 3))) ⇒ mark
+(caddar '((3 . (2 . (mark . 1))) . 4)) ⇒ mark
+(cadddr '(4 . (3 . (2 . (mark . 1))))) ⇒ mark
+(cdaaar '((((1 . mark) . 2) . 3) . 4)) ⇒ mark
+(cdaadr '(4 . (((1 . mark) . 2) . 3))) ⇒ mark
+(cdadar '((3 . ((1 . mark) . 2)) . 4)) ⇒ mark
+(cdaddr '(4 . (3 . ((1 . mark) . 2)))) ⇒ mark
+(cddaar '(((2 . (1 . mark)) . 3) . 4)) ⇒ mark
+(cddadr '(4 . ((2 . (1 . mark)) . 3))) ⇒ mark
+(cdddar '((3 . (2 . (1 . mark))) . 4)) ⇒ mark
+(cddddr '(4 . (3 . (2 . (1 . mark))))) ⇒ mark
