@@ -104,7 +104,8 @@ impl Machine {
                     return Ok(None);
                 }
                 Some(Object::Continuation(continuation)) => {
-                    if continuation.winds == self.world.winds {
+                    let state = self.world.heap.dynamic_state(*continuation);
+                    if state.is_some_and(|state| state.winds == self.world.winds) {
                         self.with_room(callee, |machine| machine.throw(callee, count))?;
                         return Ok(None);
                     }
@@ -326,6 +327,7 @@ impl Machine {
 
     /// Frees what nothing can reach.
     pub(crate) fn collect(&mut self) {
+        self.state = Value::FALSE;
         let mut collection = Collection::start(&mut self.world.heap);
         collection.roots(self.stack.iter().copied());
         collection.roots(self.frames.iter().map(|frame| frame.closure));

@@ -6,7 +6,10 @@
 
 use crate::arena::Arena;
 use crate::error::{Fallible, Fault};
-use crate::object::{Arity, Closure, InPort, Object, OutPort, PortSink};
+use crate::object::{
+    Arity, Closure, Continuation, DynamicState, InPort, Object, OutPort, PortSink, Segment,
+};
+use crate::storage::Storage;
 use crate::symbols::Symbols;
 use crate::value::{Kind, Value};
 
@@ -228,6 +231,21 @@ impl Heap {
     pub(crate) fn as_bytes(&self, value: Value) -> Option<&Vec<u8>> {
         match self.get(value) {
             Some(Object::Bytes(bytes)) => Some(bytes),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn storage(&self, segment: Segment) -> Option<&Storage> {
+        match self.get(segment.storage) {
+            Some(Object::Storage(storage)) => Some(storage),
+            _ => None,
+        }
+    }
+
+    /// The dynamic state that a continuation belongs to.
+    pub(crate) fn dynamic_state(&self, continuation: Continuation) -> Option<DynamicState> {
+        match self.get(continuation.state) {
+            Some(Object::DynamicState(state)) => Some(**state),
             _ => None,
         }
     }

@@ -393,7 +393,10 @@ fn opaque_name(object: &Object) -> &'static str {
         Object::RecordType(_) => "#<record-type>",
         Object::Parameter { .. } => "#<parameter>",
         Object::InPort(_) | Object::OutPort(_) => "#<port>",
-        Object::Continuation(_) | Object::Segment(_) => "#<continuation>",
+        Object::Continuation(_)
+        | Object::Segment(_)
+        | Object::Storage(_)
+        | Object::DynamicState(_) => "#<continuation>",
         _ => "#<procedure>",
     }
 }

@@ -81,7 +81,10 @@ pub(super) const TABLE: &[Primitive] = &[
         Ok(Value::UNSPECIFIED)
     }),
     plain("%continuation-winds", 1, 1, |w, a| match w.heap.get(a[0]) {
-        Some(Object::Continuation(continuation)) => Ok(continuation.winds),
+        Some(Object::Continuation(continuation)) => {
+            let state = w.heap.dynamic_state(*continuation);
+            Ok(state.map_or(Value::NIL, |state| state.winds))
+        }
         _ => Ok(Value::NIL),
     }),
     // Errors.
