@@ -285,7 +285,8 @@ fn next_byte(w: &mut World, name: &str, a: &[Value], consume: Consume) -> Fallib
     Ok(Value::fixnum(i64::from(byte)))
 }
 
-/// Takes text from a port: `end` says how much of it to answer and how much to consume; nothing is consumed unless it fits the heap.
+/// Takes text from a port: `end` says how much of it to answer and how much to consume, or that
+/// there is none left. Nothing is consumed unless it fits the heap.
 fn take_text(
     w: &mut World,
     name: &str,
