@@ -4,7 +4,7 @@
 //! roots come from.
 
 use crate::heap::{CELL_BYTES, Heap, OBJECT_BYTES, PAIR_BYTES};
-use crate::object::Object;
+use crate::object::{Object, Segment};
 use crate::value::{Kind, Value};
 
 /// One collection in progress.
@@ -110,26 +110,43 @@ impl<'a> Collection<'a> {
             }
             Object::Segment(segment) => {
                 self.push(segment.parent);
-                for &value in &segment.storage.values[..segment.values] {
-                    self.push(value);
-                }
-                for frame in &segment.storage.frames[..segment.frames] {
-                    self.push(frame.closure);
-                }
+                self.trace_segment(*segment);
             }
             Object::Continuation(continuation) => {
                 self.push(continuation.segment);
-                self.push(continuation.winds);
-                self.push(continuation.handlers);
+                self.push(continuation.state);
+            }
+            Object::DynamicState(state) => {
+                self.push(state.winds);
+                self.push(state.handlers);
             }
             Object::Alias { name, .. } => self.push(*name),
-            Object::Free
+            // A storage is as alive as the segments say that show parts of it.
+            Object::Storage(_)
+            | Object::Free
             | Object::Text(_)
             | Object::Bytes(_)
             | Object::Big(_)
             | Object::Ratio(_)
             | Object::InPort(_)
             | Object::OutPort(_) => {}
+        }
+        self.heap.objects[index as usize] = object;
+    }
+
+    /// Marks the part of a storage that a segment shows; what is above it may be garbage.
+    fn trace_segment(&mut self, segment: Segment) {
+        self.push(segment.storage);
+        let Kind::Object(index) = segment.storage.kind() else {
+            return;
+        };
+        let place = &mut self.heap.objects[index as usize];
+        let object = std::mem::replace(place, Object::Free);
+        if let Object::Storage(storage) = &object {
+            let values = storage.values()[..segment.values as usize].iter();
+            values.for_each(|&value| self.push(value));
+            let frames = storage.frames(0..segment.frames as usize);
+            frames.for_each(|frame| self.push(frame.closure));
         }
         self.heap.objects[index as usize] = object;
     }

@@ -2,15 +2,19 @@
 //!
 //! Owns moving the stack into segments of the heap and back; calls are in `control`.
 
-use std::sync::Arc;
-
 use crate::error::{ErrorKind, Fallible, Fault};
+use crate::heap::OBJECT_BYTES;
 use crate::machine::{Machine, Place};
-use crate::object::{Continuation, Frame, Object, Segment, Storage};
+use crate::object::{Continuation, DynamicState, Frame, Object, Segment};
+use crate::storage::Storage;
 use crate::value::Value;
 
-/// Frames brought back to the stack at once.
-const REINSTATED: usize = 32;
+/// Frames brought back by the first return into a segment; every further one brings back twice as
+/// many. A program that captures again soon has little to move, and one that only returns does so
+/// in few steps.
+const FIRST_REINSTATED: usize = 2;
+/// Frames brought back to the stack at once, at most.
+const MOST_REINSTATED: usize = 64;
 
 impl Machine {
     /// Captures the continuation of a call with one argument, the receiver.
@@ -27,39 +31,50 @@ impl Machine {
         };
         let frames = self.frames.len() + usize::from(place == Place::Inside);
         self.world.charge((kept + frames) / 16)?;
-        // Both objects are sure to fit before anything changes.
-        self.world.heap.reserve(512 + kept * 8 + frames * 16)?;
+        // All objects are sure to fit before anything changes.
+        self.world
+            .heap
+            .reserve(512 + Storage::bytes_of(kept, frames))?;
         self.leave_call(from, place)?;
         self.captured = true;
         let mut segment = self.beneath;
         if !self.frames.is_empty() {
             let depth = self.depth_beneath + self.frames.len();
-            let storage = Storage {
-                values: self.stack.clone(),
-                frames: self.frames.clone(),
-            };
-            segment = self.world.heap.object(Object::Segment(Box::new(Segment {
-                values: storage.values.len(),
-                frames: storage.frames.len(),
-                storage: Arc::new(storage),
+            let storage = Storage::new(&self.stack, &self.frames, self.depth_beneath);
+            let storage = self.world.heap.object(Object::Storage(storage))?;
+            segment = self.world.heap.object(Object::Segment(Segment {
+                storage,
                 parent: self.beneath,
-                depth,
-            })))?;
+                values: small(self.stack.len()),
+                frames: small(self.frames.len()),
+            }))?;
             self.set_beneath(segment, depth);
         }
-        let continuation =
-            self.world
-                .heap
-                .object(Object::Continuation(Box::new(Continuation {
-                    segment,
-                    winds: self.world.winds,
-                    handlers: self.world.handlers,
-                    form: self.form,
-                })))?;
+        let state = self.dynamic_state()?;
+        let continuation = self
+            .world
+            .heap
+            .object(Object::Continuation(Continuation { segment, state }))?;
         self.stack.clear();
         self.frames.clear();
+        self.reinstated = FIRST_REINSTATED;
         self.stack.push(continuation);
         Ok(receiver)
+    }
+
+    /// The present dynamic state as an object.
+    fn dynamic_state(&mut self) -> Fallible<Value> {
+        let present = DynamicState {
+            winds: self.world.winds,
+            handlers: self.world.handlers,
+            form: self.form,
+        };
+        let heap = &mut self.world.heap;
+        match heap.get(self.state) {
+            Some(Object::DynamicState(last)) if **last == present => {}
+            _ => self.state = heap.object(Object::DynamicState(Box::new(present)))?,
+        }
+        Ok(self.state)
     }
 
     /// Continues at a continuation with the topmost values.
@@ -74,20 +89,28 @@ impl Machine {
         };
         // A segment may have to be split on the way back.
         self.world.heap.reserve(1024)?;
-        let Some(Object::Continuation(target)) = self.world.heap.get(continuation) else {
+        let heap = &self.world.heap;
+        let Some(Object::Continuation(target)) = heap.get(continuation) else {
             return Err(Fault::error(ErrorKind::Internal, "not a continuation"));
         };
-        let (segment, form) = (target.segment, target.form);
-        (self.world.winds, self.world.handlers) = (target.winds, target.handlers);
-        if form.0 == self.form.0 {
-            self.form = form;
-        }
-        let depth = match self.world.heap.get(segment) {
-            Some(Object::Segment(segment)) => segment.depth,
+        let Some(state) = heap.dynamic_state(*target) else {
+            return Err(Fault::error(ErrorKind::Internal, "not a dynamic state"));
+        };
+        let segment = target.segment;
+        let depth = match heap.get(segment) {
+            Some(Object::Segment(segment)) => {
+                let beneath = heap.storage(*segment).map_or(0, Storage::depth_beneath);
+                beneath + segment.frames as usize
+            }
             _ => 0,
         };
+        (self.world.winds, self.world.handlers) = (state.winds, state.handlers);
+        if state.form.0 == self.form.0 {
+            self.form = state.form;
+        }
         self.stack.clear();
         self.frames.clear();
+        self.reinstated = FIRST_REINSTATED;
         self.set_beneath(segment, depth);
         self.acc = value;
         self.underflow()
@@ -108,53 +131,60 @@ impl Machine {
 
     /// Returns into the segment beneath the stack, or ends when there is none.
     pub(crate) fn underflow(&mut self) -> Fallible<()> {
-        let Some(Object::Segment(segment)) = self.world.heap.get(self.beneath) else {
-            self.stack.clear();
-            self.base = 0;
-            self.pc = 0;
-            return Ok(());
+        let heap = &self.world.heap;
+        // The new segment is sure to fit before anything changes.
+        heap.reserve(OBJECT_BYTES)?;
+        let segment = match heap.get(self.beneath) {
+            Some(&Object::Segment(segment)) => segment,
+            _ => {
+                self.stack.clear();
+                self.base = 0;
+                self.pc = 0;
+                return Ok(());
+            }
         };
-        let storage = Arc::clone(&segment.storage);
-        let (values, frames, parent, depth) = (
-            segment.values,
-            segment.frames,
-            segment.parent,
-            segment.depth,
-        );
-        let split = frames.saturating_sub(REINSTATED);
-        let offset = if split > 0 {
-            storage.frames[split].base as usize
-        } else {
-            0
+        let Some(storage) = heap.storage(segment) else {
+            return Err(Fault::error(ErrorKind::Internal, "a segment is empty"));
         };
-        let (below, depth_below) = if split > 0 {
-            let depth = depth - (frames - split);
-            let lower = Segment {
-                storage: Arc::clone(&storage),
-                values: offset,
-                frames: split,
-                parent,
-                depth,
-            };
-            (
-                self.world.heap.object(Object::Segment(Box::new(lower)))?,
-                depth,
-            )
-        } else {
-            (parent, depth - frames)
+        let frames = segment.frames as usize;
+        let split = frames.saturating_sub(self.reinstated);
+        let offset = match storage.frames(split..frames).next() {
+            Some(lowest) if split > 0 => lowest.base,
+            _ => 0,
         };
         self.stack.clear();
         self.stack
-            .extend_from_slice(&storage.values[offset..values]);
-        self.frames
-            .extend(storage.frames[split..frames].iter().map(|frame| {
-                let base = frame.base - u32::try_from(offset).unwrap_or(0);
-                Frame { base, ..*frame }
-            }));
-        self.set_beneath(below, depth_below);
+            .extend_from_slice(&storage.values()[offset as usize..segment.values as usize]);
+        self.frames.clear();
+        for frame in storage.frames(split..frames) {
+            self.frames.push(Frame {
+                base: frame.base - offset,
+                ..frame
+            });
+        }
+        let depth = storage.depth_beneath() + split;
+        let below = if split > 0 {
+            self.world.heap.object(Object::Segment(Segment {
+                values: offset,
+                frames: small(split),
+                ..segment
+            }))?
+        } else {
+            segment.parent
+        };
+        self.set_beneath(below, depth);
+        self.reinstated = (self.reinstated * 2).min(MOST_REINSTATED);
         if let Some(frame) = self.frames.pop() {
             self.restore(frame);
         }
         Ok(())
     }
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "the stack limit keeps counts in u32"
+)]
+fn small(count: usize) -> u32 {
+    count as u32
 }

@@ -104,7 +104,8 @@ impl Machine {
                     return Ok(None);
                 }
                 Some(Object::Continuation(continuation)) => {
-                    if continuation.winds == self.world.winds {
+                    let state = self.world.heap.dynamic_state(*continuation);
+                    if state.is_some_and(|state| state.winds == self.world.winds) {
                         self.with_room(callee, |machine| machine.throw(callee, count))?;
                         return Ok(None);
                     }
@@ -226,15 +227,14 @@ impl Machine {
         let from = self.stack.len() - count;
         let callee = self.stack[from];
         let last = self.stack[self.stack.len() - 1];
-        if count == 1 {
-            self.stack.pop();
-            return Ok((callee, 0));
-        }
         let mut length = 0;
         let mut rest = last;
         while let Some([_, cdr]) = self.world.heap.pair(rest) {
             length += 1;
             rest = cdr;
+            if length > self.world.heap.longest_list() {
+                break;
+            }
             if self.stack.len() + length > self.stack_room {
                 return Err(Fault::limit(ErrorKind::Depth, "apply: too many arguments"));
             }
@@ -327,6 +327,7 @@ impl Machine {
 
     /// Frees what nothing can reach.
     pub(crate) fn collect(&mut self) {
+        self.state = Value::FALSE;
         let mut collection = Collection::start(&mut self.world.heap);
         collection.roots(self.stack.iter().copied());
         collection.roots(self.frames.iter().map(|frame| frame.closure));
@@ -352,6 +353,7 @@ impl Machine {
             self.signal,
             self.rewind,
             self.world.output_parameter,
+            self.world.input_parameter,
             self.world.handlers,
             self.world.winds,
         ]);

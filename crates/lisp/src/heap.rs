@@ -6,7 +6,10 @@
 
 use crate::arena::Arena;
 use crate::error::{Fallible, Fault};
-use crate::object::{Arity, Closure, InPort, Object, OutPort};
+use crate::object::{
+    Arity, Closure, Continuation, DynamicState, InPort, Object, OutPort, PortSink, Segment,
+};
+use crate::storage::Storage;
 use crate::symbols::Symbols;
 use crate::value::{Kind, Value};
 
@@ -232,11 +235,31 @@ impl Heap {
         }
     }
 
+    pub(crate) fn storage(&self, segment: Segment) -> Option<&Storage> {
+        match self.get(segment.storage) {
+            Some(Object::Storage(storage)) => Some(storage),
+            _ => None,
+        }
+    }
+
+    /// The dynamic state that a continuation belongs to.
+    pub(crate) fn dynamic_state(&self, continuation: Continuation) -> Option<DynamicState> {
+        match self.get(continuation.state) {
+            Some(Object::DynamicState(state)) => Some(**state),
+            _ => None,
+        }
+    }
+
     pub(crate) fn as_in_port(&mut self, value: Value) -> Option<&mut InPort> {
         match self.get_mut(value) {
             Some(Object::InPort(port)) => Some(port),
             _ => None,
         }
+    }
+
+    /// What an output port collects.
+    pub(crate) fn sink(&mut self, port: Value) -> Option<&mut PortSink> {
+        self.as_out_port(port).map(|port| &mut port.sink)
     }
 
     pub(crate) fn as_out_port(&mut self, value: Value) -> Option<&mut OutPort> {
@@ -260,12 +283,16 @@ impl Heap {
             )
     }
 
+    /// Every pair costs heap, so a list that goes on for more pairs than this is a cycle.
+    pub(crate) fn longest_list(&self) -> usize {
+        self.used / PAIR_BYTES + 1
+    }
+
     /// Collects a proper list; `None` when it is improper or cyclic.
     pub(crate) fn list_items(&self, list: Value) -> Option<Vec<Value>> {
         let mut items = Vec::new();
         let mut rest = list;
-        // Every pair costs heap, so a longer list than this must be a cycle.
-        let most = self.used / PAIR_BYTES + 1;
+        let most = self.longest_list();
         while let Some([car, cdr]) = self.pair(rest) {
             if items.len() > most {
                 return None;

@@ -44,6 +44,7 @@ mod print;
 mod reader;
 mod session;
 mod stack;
+mod storage;
 mod symbols;
 mod syntax;
 mod tidy;

@@ -37,6 +37,10 @@ pub(crate) struct Machine {
     pub(crate) beneath: Value,
     /// Frames in the segments beneath.
     pub(crate) depth_beneath: usize,
+    /// The last captured dynamic state, which the next capture shares if it is still the same.
+    pub(crate) state: Value,
+    /// How many frames the next return into a segment brings back.
+    pub(crate) reinstated: usize,
     /// How many frames and values the stack may hold now.
     pub(crate) room: usize,
     pub(crate) stack_room: usize,
@@ -72,6 +76,8 @@ impl Machine {
             frames: Vec::new(),
             beneath: Value::NIL,
             depth_beneath: 0,
+            state: Value::FALSE,
+            reinstated: 1,
             room: 0,
             stack_room: 0,
             acc: Value::UNSPECIFIED,

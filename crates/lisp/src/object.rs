@@ -2,12 +2,11 @@
 //!
 //! Owns their shapes and sizes; knows nothing of how they are allocated or collected.
 
-use std::sync::Arc;
-
 use num_bigint::BigInt;
 use num_rational::BigRational;
 
 use crate::error::{ErrorKind, Position};
+use crate::storage::Storage;
 use crate::value::Value;
 
 /// One object of the heap.
@@ -37,8 +36,10 @@ pub(crate) enum Object {
         converter: Value,
     },
     Condition(Box<Condition>),
-    Segment(Box<Segment>),
-    Continuation(Box<Continuation>),
+    Storage(Storage),
+    Segment(Segment),
+    Continuation(Continuation),
+    DynamicState(Box<DynamicState>),
     /// An identifier that a macro inserted, standing for `name` where the macro was defined.
     Alias {
         name: Value,
@@ -112,28 +113,28 @@ pub(crate) struct Frame {
     pub(crate) closure: Value,
 }
 
-/// The values and frames that a capture took off the stack.
-pub(crate) struct Storage {
-    pub(crate) values: Vec<Value>,
-    pub(crate) frames: Vec<Frame>,
-}
-
 /// The lower part of a storage, and the segment beneath it.
+#[derive(Clone, Copy)]
 pub(crate) struct Segment {
-    pub(crate) storage: Arc<Storage>,
-    pub(crate) values: usize,
-    pub(crate) frames: usize,
+    pub(crate) storage: Value,
     pub(crate) parent: Value,
-    /// Frames here and in all segments beneath.
-    pub(crate) depth: usize,
+    pub(crate) values: u32,
+    pub(crate) frames: u32,
 }
 
 /// A captured continuation: a chain of segments and the dynamic state that belongs to it.
+#[derive(Clone, Copy)]
 pub(crate) struct Continuation {
     pub(crate) segment: Value,
+    pub(crate) state: Value,
+}
+
+/// The dynamic state that continuations have in common while it does not change.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) struct DynamicState {
     pub(crate) winds: Value,
     pub(crate) handlers: Value,
-    /// The evaluation and the top-level form it was captured in.
+    /// The evaluation and the top-level form.
     pub(crate) form: (u64, usize),
 }
 
@@ -151,10 +152,15 @@ pub(crate) enum PortSource {
 }
 
 /// A port that collects what is written.
-pub(crate) enum OutPort {
+pub(crate) struct OutPort {
+    pub(crate) sink: PortSink,
+    pub(crate) open: bool,
+}
+
+/// What an output port collects; it stays when the port is closed.
+pub(crate) enum PortSink {
     Text(String),
     Bytes(Vec<u8>),
-    Closed,
 }
 
 impl Object {
@@ -170,16 +176,15 @@ impl Object {
             Self::CaseLambda(items) | Self::Values(items) => items.len() * 8,
             Self::Record { fields, .. } => fields.len() * 8,
             Self::RecordType(kind) => 64 + kind.fields.len() * 8,
-            Self::RecordProcedure(_) | Self::Continuation(_) | Self::Condition(_) => 64,
-            Self::Segment(segment) => 48 + segment.values * 8 + segment.frames * 16,
+            Self::RecordProcedure(_) | Self::DynamicState(_) | Self::Condition(_) => 64,
+            Self::Storage(storage) => storage.bytes(),
             Self::InPort(port) => match &port.source {
                 PortSource::Text(text) => 48 + text.capacity() * 4,
                 PortSource::Bytes(bytes) => 48 + bytes.capacity(),
             },
-            Self::OutPort(port) => match &**port {
-                OutPort::Text(text) => 24 + text.capacity(),
-                OutPort::Bytes(bytes) => 24 + bytes.capacity(),
-                OutPort::Closed => 24,
+            Self::OutPort(port) => match &port.sink {
+                PortSink::Text(text) => 32 + text.capacity(),
+                PortSink::Bytes(bytes) => 32 + bytes.capacity(),
             },
             _ => 0,
         }

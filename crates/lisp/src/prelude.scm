@@ -134,6 +134,7 @@
 (%output-parameter! current-output-port)
 (define current-error-port (make-parameter (%console)))
 (define current-input-port (make-parameter (open-input-string "")))
+(%input-parameter! current-input-port)
 (define (call-with-port port proc)
   (let ((result (proc port))) (close-port port) result))
 (define (call-with-output-string proc)

@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 
 use crate::heap::Heap;
-use crate::number::parse::is_decimal;
+use crate::number::parse::decimal;
 use crate::number::print::to_text;
 use crate::object::Object;
 use crate::value::{Kind, Value};
@@ -372,7 +372,7 @@ fn reads_as_number(name: &str) -> bool {
     let ratio = unsigned
         .split_once('/')
         .is_some_and(|(a, b)| digits(a) && digits(b));
-    ratio || is_decimal(name)
+    ratio || decimal(name).is_some()
 }
 
 fn constant_name(value: Value) -> &'static str {
@@ -393,7 +393,10 @@ fn opaque_name(object: &Object) -> &'static str {
         Object::RecordType(_) => "#<record-type>",
         Object::Parameter { .. } => "#<parameter>",
         Object::InPort(_) | Object::OutPort(_) => "#<port>",
-        Object::Continuation(_) | Object::Segment(_) => "#<continuation>",
+        Object::Continuation(_)
+        | Object::Segment(_)
+        | Object::Storage(_)
+        | Object::DynamicState(_) => "#<continuation>",
         _ => "#<procedure>",
     }
 }

@@ -56,6 +56,11 @@ impl Open {
     }
 }
 
+/// Says whether a character ends a line; a carriage return and a line feed end it together.
+pub(crate) fn is_line_end(c: char) -> bool {
+    matches!(c, '\n' | '\r')
+}
+
 enum Token {
     Datum(Value),
     Opened,

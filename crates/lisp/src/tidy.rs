@@ -3,12 +3,9 @@
 //! Owns the search for code that no closure and no continuation can reach, and the moves of the
 //! rest. It runs when nothing is being evaluated, so that the heap alone refers to code.
 
-use std::collections::HashMap;
-use std::sync::Arc;
-
 use crate::code::Moves;
 use crate::machine::Machine;
-use crate::object::{Frame, Object, Storage};
+use crate::object::Object;
 
 /// Dropping is not worth it below this many new bytes of code and macros.
 const TIDY_BYTES: usize = 1 << 20;
@@ -62,8 +59,10 @@ impl Machine {
             match object {
                 Object::Closure(closure) => reach(closure.entry),
                 Object::Segment(segment) => {
-                    let frames = &segment.storage.frames[..segment.frames];
-                    frames.iter().for_each(|frame| reach(frame.pc));
+                    if let Some(storage) = self.world.heap.storage(*segment) {
+                        let frames = storage.frames(0..segment.frames as usize);
+                        frames.for_each(|frame| reach(frame.pc));
+                    }
                 }
                 _ => {}
             }
@@ -80,32 +79,12 @@ impl Machine {
 
     /// Lets everything in the heap point to where its code is now.
     fn follow(&mut self, moves: &Moves) {
-        // Segments share storage, and shall go on sharing it.
-        let mut storages: HashMap<*const Storage, Arc<Storage>> = HashMap::new();
         for object in &mut self.world.heap.objects {
             match object {
                 Object::Closure(closure) => closure.entry = moves.place(closure.entry),
-                Object::Segment(segment) => {
-                    let storage = storages
-                        .entry(Arc::as_ptr(&segment.storage))
-                        .or_insert_with(|| {
-                            Arc::new(Storage {
-                                values: segment.storage.values.clone(),
-                                frames: moved_frames(&segment.storage.frames, moves),
-                            })
-                        });
-                    segment.storage = Arc::clone(storage);
-                }
+                Object::Storage(storage) => storage.move_code(|place| moves.place(place)),
                 _ => {}
             }
         }
     }
-}
-
-fn moved_frames(frames: &[Frame], moves: &Moves) -> Vec<Frame> {
-    let moved = |frame: &Frame| Frame {
-        pc: moves.place(frame.pc),
-        ..*frame
-    };
-    frames.iter().map(moved).collect()
 }

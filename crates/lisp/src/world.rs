@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use crate::error::{ErrorKind, Fallible, Fault};
 use crate::heap::Heap;
 use crate::limits::Limits;
-use crate::object::{Object, OutPort};
+use crate::object::{Object, OutPort, PortSink};
 use crate::print::{self, Style};
 use crate::value::Value;
 
@@ -35,6 +35,8 @@ pub(crate) struct World {
     pub(crate) output: String,
     /// The parameter `current-output-port`.
     pub(crate) output_parameter: Value,
+    /// The parameter `current-input-port`.
+    pub(crate) input_parameter: Value,
     /// Parameters that `parameterize` changed in this evaluation, and their values before.
     pub(crate) changed_parameters: HashMap<Value, Value>,
     /// Exception handlers, innermost first.
@@ -54,6 +56,7 @@ impl World {
             charged: 0,
             output: String::new(),
             output_parameter: Value::FALSE,
+            input_parameter: Value::FALSE,
             changed_parameters: HashMap::new(),
             handlers: Value::NIL,
             winds: Value::NIL,
@@ -168,15 +171,18 @@ impl World {
             return self.print(text);
         }
         match self.heap.as_out_port(port) {
-            Some(OutPort::Text(_)) => {}
-            Some(OutPort::Closed) => {
+            Some(OutPort { open: false, .. }) => {
                 return Err(Fault::error(ErrorKind::Type, "the port is closed"));
             }
+            Some(OutPort {
+                sink: PortSink::Text(_),
+                ..
+            }) => {}
             _ => return Err(self.wrong_type("write", "a textual output port", port)),
         }
         // A growing buffer may double, so twice the text is charged.
         self.heap.charge(text.len() * 2)?;
-        if let Some(OutPort::Text(buffer)) = self.heap.as_out_port(port) {
+        if let Some(PortSink::Text(buffer)) = self.heap.sink(port) {
             buffer.push_str(text);
         }
         Ok(())

@@ -48,6 +48,34 @@ fn heap_at_the_edge() {
     assert_eq!(run(&enough, applied).unwrap().value, "100");
 }
 
+/// A captured stack goes when its continuation does: 80,000 of them pass through little room.
+#[test]
+fn continuations_leave_no_room_taken() {
+    let floor = run(&Limits::default(), "1").unwrap().heap_peak;
+    let narrow = Limits {
+        heap: floor + 500_000,
+        ..Limits::default()
+    };
+    let outcome = run(&narrow, include_str!("../programs/generator.scm")).unwrap();
+    assert_eq!(outcome.output, "40960\n");
+}
+
+/// Frames come back from a captured stack a few at a time, whatever its depth.
+#[test]
+fn a_deep_continuation_is_returned_through() {
+    let source = "(define k #f)
+                  (define (down n) (if (= n 0) (call/cc (lambda (c) (set! k c) 0)) (+ 1 (down (- n 1)))))
+                  (define rounds 0)
+                  (let ((sum (down 1000)))
+                    (set! rounds (+ rounds 1))
+                    (if (< rounds 3) (k (* 10 rounds)) (list rounds sum)))";
+    for depth in [1, 2, 3, 7, 8, 63, 64, 65, 1000, 9000] {
+        let source = source.replace("1000", &depth.to_string());
+        let expected = format!("(3 {})", depth + 20);
+        assert_eq!(run(&Limits::default(), &source).unwrap().value, expected);
+    }
+}
+
 #[test]
 fn depth_at_the_edge() {
     let source = |n: usize| format!("(define (f n) (if (= n 0) 0 (+ 1 (f (- n 1))))) (f {n})");

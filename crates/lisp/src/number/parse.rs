@@ -3,9 +3,11 @@
 //! Owns the grammar of numbers with its prefixes; refuses numbers beyond the integer limit before
 //! computing them.
 
+use std::borrow::Cow;
+
 use num_bigint::BigInt;
 use num_rational::BigRational;
-use num_traits::{Num as _, ToPrimitive};
+use num_traits::{Num as _, Signed, ToPrimitive};
 
 use super::{Num, fraction, is_zero};
 use crate::error::Fallible;
@@ -90,13 +92,46 @@ impl World {
         if let Some(integer) = self.parse_integer(text, radix)? {
             return Ok(Some(Num::Big(integer)));
         }
-        if radix != 10 || !is_decimal(text) {
-            return Ok(None);
+        if radix != 10 {
+            return self.parse_positional(text, radix, exactness);
         }
+        let Some(text) = decimal(text) else {
+            return Ok(None);
+        };
         if exactness == Exactness::Exact {
-            return self.parse_exact_decimal(text);
+            return self.parse_exact_decimal(&text);
         }
         Ok(text.parse::<f64>().ok().map(Num::Float))
+    }
+
+    /// Digits around a point in a radix other than ten, where there is no exponent.
+    ///
+    /// The report has no such numbers; they are what `number->string` answers for floats.
+    fn parse_positional(
+        &mut self,
+        text: &str,
+        radix: u32,
+        exactness: Exactness,
+    ) -> Fallible<Option<Num>> {
+        let Some((whole, digits)) = text.split_once('.') else {
+            return Ok(None);
+        };
+        let Some(numerator) = self.parse_integer(&format!("{whole}{digits}"), radix)? else {
+            return Ok(None);
+        };
+        let bits = (digits.len() as u64).saturating_mul(u64::from(radix.ilog2() + 1));
+        self.check_bits(bits)?;
+        self.charge_bits(bits, bits)?;
+        self.charge_gcd(bits, numerator.bits())?;
+        let power = BigInt::from(radix).pow(u32::try_from(digits.len()).unwrap_or(u32::MAX));
+        let ratio = fraction(numerator, power);
+        if exactness == Exactness::Exact {
+            return Ok(Some(Num::Ratio(ratio)));
+        }
+        // Zero keeps its sign.
+        let magnitude = ratio.abs().to_f64();
+        let sign = if text.starts_with('-') { -1.0 } else { 1.0 };
+        Ok(magnitude.map(|magnitude| Num::Float(magnitude * sign)))
     }
 
     fn parse_integer(&mut self, text: &str, radix: u32) -> Fallible<Option<BigInt>> {
@@ -119,7 +154,7 @@ impl World {
     }
 
     fn parse_exact_decimal(&mut self, text: &str) -> Fallible<Option<Num>> {
-        let (mantissa, exponent) = match text.split_once(['e', 'E']) {
+        let (mantissa, exponent) = match text.split_once('e') {
             Some((mantissa, exponent)) => (mantissa, exponent.parse::<i64>().unwrap_or(i64::MAX)),
             None => (text, 0),
         };
@@ -142,19 +177,30 @@ impl World {
     }
 }
 
-/// Digits with an optional sign, point and exponent, and at least one digit.
-pub(crate) fn is_decimal(text: &str) -> bool {
-    let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
-    let (mantissa, exponent) = match unsigned.split_once(['e', 'E']) {
+/// The letters that begin an exponent: those of the report and of the reports before it, where
+/// they also chose a precision. There is one precision here.
+const EXPONENT_MARKERS: [char; 10] = ['e', 's', 'f', 'd', 'l', 'E', 'S', 'F', 'D', 'L'];
+
+/// The text with `e` before its exponent when it is digits with an optional sign, point and
+/// exponent, and at least one digit.
+pub(crate) fn decimal(text: &str) -> Option<Cow<'_, str>> {
+    let (mantissa, exponent) = match text.split_once(EXPONENT_MARKERS) {
         Some((mantissa, exponent)) => (mantissa, Some(exponent)),
-        None => (unsigned, None),
+        None => (text, None),
     };
-    let mantissa_fits = mantissa.chars().any(|c| c.is_ascii_digit())
-        && mantissa.chars().all(|c| c.is_ascii_digit() || c == '.')
-        && mantissa.matches('.').count() <= 1;
+    let unsigned = mantissa.strip_prefix(['+', '-']).unwrap_or(mantissa);
+    let mantissa_fits = unsigned.chars().any(|c| c.is_ascii_digit())
+        && unsigned.chars().all(|c| c.is_ascii_digit() || c == '.')
+        && unsigned.matches('.').count() <= 1;
     let exponent_fits = exponent.is_none_or(|exponent| {
         let digits = exponent.strip_prefix(['+', '-']).unwrap_or(exponent);
         !digits.is_empty() && digits.chars().all(|c| c.is_ascii_digit())
     });
-    mantissa_fits && exponent_fits
+    if !(mantissa_fits && exponent_fits) {
+        return None;
+    }
+    Some(match exponent {
+        Some(exponent) => format!("{mantissa}e{exponent}").into(),
+        None => text.into(),
+    })
 }

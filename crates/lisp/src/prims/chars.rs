@@ -37,19 +37,19 @@ pub(super) const TABLE: &[Primitive] = &[
         compare(w, "char>=?", a, |c| c, |a, b| a >= b)
     }),
     plain("char-ci=?", 1, MANY, |w, a| {
-        compare(w, "char-ci=?", a, lower, |a, b| a == b)
+        compare(w, "char-ci=?", a, fold_single, |a, b| a == b)
     }),
     plain("char-ci<?", 1, MANY, |w, a| {
-        compare(w, "char-ci<?", a, lower, |a, b| a < b)
+        compare(w, "char-ci<?", a, fold_single, |a, b| a < b)
     }),
     plain("char-ci>?", 1, MANY, |w, a| {
-        compare(w, "char-ci>?", a, lower, |a, b| a > b)
+        compare(w, "char-ci>?", a, fold_single, |a, b| a > b)
     }),
     plain("char-ci<=?", 1, MANY, |w, a| {
-        compare(w, "char-ci<=?", a, lower, |a, b| a <= b)
+        compare(w, "char-ci<=?", a, fold_single, |a, b| a <= b)
     }),
     plain("char-ci>=?", 1, MANY, |w, a| {
-        compare(w, "char-ci>=?", a, lower, |a, b| a >= b)
+        compare(w, "char-ci>=?", a, fold_single, |a, b| a >= b)
     }),
     plain("char-alphabetic?", 1, 1, |w, a| {
         test(w, a, char::is_alphabetic)
@@ -77,7 +77,7 @@ pub(super) const TABLE: &[Primitive] = &[
         Ok(Value::char(lower(w.char("char-downcase", a[0])?)))
     }),
     plain("char-foldcase", 1, 1, |w, a| {
-        Ok(Value::char(lower(w.char("char-foldcase", a[0])?)))
+        Ok(Value::char(fold_single(w.char("char-foldcase", a[0])?)))
     }),
 ];
 
@@ -109,6 +109,34 @@ fn upper(c: char) -> char {
 
 fn lower(c: char) -> char {
     single(c, c.to_lowercase())
+}
+
+/// The full case folding of Unicode, which may give several characters.
+///
+/// Lowering, raising and lowering again brings the characters that differ by case alone together:
+/// `ß` and `ẞ` become `ss`, `ſ` becomes `s`, `ς` becomes `σ`. Unicode makes two exceptions: the
+/// dotless i stays itself, and the Cherokee letters fold to their capitals, which are the older.
+pub(crate) fn fold(c: char) -> impl Iterator<Item = char> {
+    let folded: Folded = match c {
+        'ı' => [Some(c), None, None],
+        '\u{13A0}'..='\u{13FD}' | '\u{AB70}'..='\u{ABBF}' => [Some(upper(c)), None, None],
+        _ => {
+            let mut lowered = c
+                .to_lowercase()
+                .flat_map(char::to_uppercase)
+                .flat_map(char::to_lowercase);
+            [lowered.next(), lowered.next(), lowered.next()]
+        }
+    };
+    folded.into_iter().flatten()
+}
+
+/// No character folds to more than three.
+type Folded = [Option<char>; 3];
+
+/// The simple case folding: one character for one.
+fn fold_single(c: char) -> char {
+    single(lower(c), fold(c))
 }
 
 fn test(w: &mut World, a: &[Value], holds: fn(char) -> bool) -> Fallible<Value> {

@@ -143,19 +143,22 @@ fn make_list(w: &mut World, a: &[Value]) -> Fallible<Value> {
 }
 
 fn length(w: &mut World, a: &[Value]) -> Fallible<Value> {
-    let mut count = 0_i64;
+    let mut count = 0_usize;
     let mut rest = a[0];
     while let Some([_, cdr]) = w.heap.pair(rest) {
         count += 1;
         rest = cdr;
-        if count % 64 == 0 {
+        if count.is_multiple_of(64) {
             w.charge(8)?;
+            if count > w.heap.longest_list() {
+                break;
+            }
         }
     }
     if rest != Value::NIL {
         return Err(w.wrong_type("length", "a list", a[0]));
     }
-    Ok(Value::fixnum(count))
+    Ok(Value::fixnum(i64::try_from(count).unwrap_or(0)))
 }
 
 fn append(w: &mut World, a: &[Value]) -> Fallible<Value> {
@@ -172,6 +175,7 @@ fn append(w: &mut World, a: &[Value]) -> Fallible<Value> {
 }
 
 fn reverse(w: &mut World, a: &[Value]) -> Fallible<Value> {
+    let most = w.heap.longest_list();
     let mut result = Value::NIL;
     let mut rest = a[0];
     let mut count = 0_usize;
@@ -181,6 +185,9 @@ fn reverse(w: &mut World, a: &[Value]) -> Fallible<Value> {
         count += 1;
         if count.is_multiple_of(64) {
             w.charge(8)?;
+            if count > most {
+                break;
+            }
         }
     }
     if rest != Value::NIL {

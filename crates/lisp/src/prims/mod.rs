@@ -86,7 +86,7 @@ const fn control(name: &'static str, least: usize, most: usize, run: Control) ->
 }
 
 const CONTROL: &[Primitive] = &[
-    control("apply", 1, MANY, Control::Apply),
+    control("apply", 2, MANY, Control::Apply),
     control("%apply-values", 2, 2, Control::ApplyValues),
     control("call-with-current-continuation", 1, 1, Control::CallCc),
     control("call/cc", 1, 1, Control::CallCc),
@@ -176,6 +176,9 @@ impl World {
             if items.len() % 1024 == 0 {
                 self.charge(128)?;
                 self.heap.reserve(items.len() * 8)?;
+                if items.len() > self.heap.longest_list() {
+                    break;
+                }
             }
         }
         if rest != Value::NIL {

@@ -10,7 +10,7 @@ use crate::number::arith::{Arith, Compare};
 use crate::number::integer::Division;
 use crate::number::print::to_text;
 use crate::number::real::Rounding;
-use crate::number::{Num, Number, whole};
+use crate::number::{Num, Number};
 use crate::object::Object;
 use crate::value::Value;
 use crate::world::World;
@@ -202,6 +202,13 @@ fn fold(w: &mut World, a: &[Value], op: Arith, unit: i64) -> Fallible<Value> {
 
 fn reduce(w: &mut World, a: &[Value], op: Arith, unit: i64) -> Fallible<Value> {
     match a {
+        // Zero minus zero has no sign, but the opposite of zero has.
+        [only]
+            if op == Arith::Sub
+                && let Some(Number::Float(x)) = w.heap.number(*only) =>
+        {
+            w.heap.flonum(-x)
+        }
         [only] => w.arith(op, Value::fixnum(unit), *only),
         _ => fold(w, a, op, unit),
     }
@@ -335,13 +342,9 @@ fn radix(w: &World, name: &str, a: &[Value]) -> Fallible<u32> {
 fn number_to_string(w: &mut World, a: &[Value]) -> Fallible<Value> {
     let radix = radix(w, "number->string", a)?;
     let number = w.number("number->string", a[0])?;
-    if radix != 10
-        && let Number::Float(x) = number
-    {
-        let Some(integer) = whole(x) else {
-            return Err(w.out_of_range("number->string", a[0]));
-        };
-        let text = integer.to_str_radix(radix) + ".0";
+    if let Number::Float(_) = number {
+        let text = to_text(number, radix);
+        w.charge(text.len() / 4)?;
         return w.heap.string(&text);
     }
     let bits = number.bits();

@@ -64,6 +64,10 @@ pub(super) const TABLE: &[Primitive] = &[
         w.output_parameter = a[0];
         Ok(Value::UNSPECIFIED)
     }),
+    plain("%input-parameter!", 1, 1, |w, a| {
+        w.input_parameter = a[0];
+        Ok(Value::UNSPECIFIED)
+    }),
     plain("%console", 0, 0, |_, _| Ok(Value::CONSOLE)),
     // The dynamic state.
     plain("%handlers", 0, 0, |w, _| Ok(w.handlers)),
@@ -77,7 +81,10 @@ pub(super) const TABLE: &[Primitive] = &[
         Ok(Value::UNSPECIFIED)
     }),
     plain("%continuation-winds", 1, 1, |w, a| match w.heap.get(a[0]) {
-        Some(Object::Continuation(continuation)) => Ok(continuation.winds),
+        Some(Object::Continuation(continuation)) => {
+            let state = w.heap.dynamic_state(*continuation);
+            Ok(state.map_or(Value::NIL, |state| state.winds))
+        }
         _ => Ok(Value::NIL),
     }),
     // Errors.

@@ -5,9 +5,9 @@
 use super::bytes::byte;
 use super::{Primitive, plain};
 use crate::error::{ErrorKind, Fallible, Fault};
-use crate::object::{InPort, Object, OutPort, PortSource};
+use crate::object::{InPort, Object, OutPort, PortSink, PortSource};
 use crate::print::{self, Style};
-use crate::reader::{Positions, Reader};
+use crate::reader::{Positions, Reader, is_line_end};
 use crate::value::Value;
 use crate::world::World;
 
@@ -22,15 +22,18 @@ pub(super) const TABLE: &[Primitive] = &[
         emit(w, a.get(1), c.encode_utf8(&mut [0; 4]))
     }),
     plain("write-string", 1, 4, write_string),
-    plain("write-u8", 2, 2, |w, a| {
+    plain("write-u8", 1, 2, |w, a| {
         let byte = byte(w, "write-u8", a[0])?;
-        write_bytes(w, a[1], &[byte])
+        write_bytes(w, "write-u8", a.get(1), &[byte])
     }),
-    plain("write-bytevector", 2, 4, |w, a| {
-        let length = w.bytevector("write-bytevector", a[0])?.len();
-        let (start, end) = w.range("write-bytevector", length, &a[2..])?;
-        let bytes = w.bytevector("write-bytevector", a[0])?[start..end].to_vec();
-        write_bytes(w, a[1], &bytes)
+    plain("write-bytevector", 1, 4, |w, a| {
+        let name = "write-bytevector";
+        let length = w.bytevector(name, a[0])?.len();
+        let (start, end) = w.range(name, length, a.get(2..).unwrap_or(&[]))?;
+        w.charge((end - start) / 64)?;
+        w.heap.reserve(end - start)?;
+        let bytes = w.bytevector(name, a[0])?[start..end].to_vec();
+        write_bytes(w, name, a.get(1), &bytes)
     }),
     plain("flush-output-port", 0, 1, |_, _| Ok(Value::UNSPECIFIED)),
     plain("open-input-string", 1, 1, |w, a| {
@@ -46,30 +49,26 @@ pub(super) const TABLE: &[Primitive] = &[
         open_input(w, PortSource::Bytes(bytes))
     }),
     plain("open-output-string", 0, 0, |w, _| {
-        w.heap
-            .object(Object::OutPort(Box::new(OutPort::Text(String::new()))))
+        open_output(w, PortSink::Text(String::new()))
     }),
     plain("open-output-bytevector", 0, 0, |w, _| {
-        w.heap
-            .object(Object::OutPort(Box::new(OutPort::Bytes(Vec::new()))))
+        open_output(w, PortSink::Bytes(Vec::new()))
     }),
-    plain("get-output-string", 1, 1, |w, a| {
-        match w.heap.as_out_port(a[0]) {
-            Some(OutPort::Text(text)) => {
-                let text: Vec<char> = text.chars().collect();
-                w.heap.reserve(text.len() * 4)?;
-                w.heap.text(text)
-            }
-            _ => Err(w.wrong_type("get-output-string", "an open string port", a[0])),
+    plain("get-output-string", 1, 1, |w, a| match w.heap.sink(a[0]) {
+        Some(PortSink::Text(text)) => {
+            let text: Vec<char> = text.chars().collect();
+            w.heap.reserve(text.len() * 4)?;
+            w.heap.text(text)
         }
+        _ => Err(w.wrong_type("get-output-string", "a string port", a[0])),
     }),
     plain("get-output-bytevector", 1, 1, |w, a| {
-        match w.heap.as_out_port(a[0]) {
-            Some(OutPort::Bytes(bytes)) => {
+        match w.heap.sink(a[0]) {
+            Some(PortSink::Bytes(bytes)) => {
                 let bytes = bytes.clone();
                 w.heap.bytes(bytes)
             }
-            _ => Err(w.wrong_type("get-output-bytevector", "an open bytevector port", a[0])),
+            _ => Err(w.wrong_type("get-output-bytevector", "a bytevector port", a[0])),
         }
     }),
     plain("read", 0, 1, read),
@@ -79,7 +78,9 @@ pub(super) const TABLE: &[Primitive] = &[
     plain("peek-char", 0, 1, |w, a| {
         next_char(w, "peek-char", a, Consume::No)
     }),
-    plain("char-ready?", 0, 1, |_, _| Ok(Value::TRUE)),
+    plain("char-ready?", 0, 1, |w, a| {
+        next_char(w, "char-ready?", a, Consume::No).map(|_| Value::TRUE)
+    }),
     plain("read-line", 0, 1, read_line),
     plain("read-string", 1, 2, read_string),
     plain("read-u8", 0, 1, |w, a| {
@@ -88,8 +89,11 @@ pub(super) const TABLE: &[Primitive] = &[
     plain("peek-u8", 0, 1, |w, a| {
         next_byte(w, "peek-u8", a, Consume::No)
     }),
-    plain("u8-ready?", 0, 1, |_, _| Ok(Value::TRUE)),
+    plain("u8-ready?", 0, 1, |w, a| {
+        next_byte(w, "u8-ready?", a, Consume::No).map(|_| Value::TRUE)
+    }),
     plain("read-bytevector", 1, 2, read_bytevector),
+    plain("read-bytevector!", 1, 4, read_into_bytevector),
     plain("eof-object", 0, 0, |_, _| Ok(Value::EOF)),
     plain("eof-object?", 1, 1, |_, a| {
         Ok(Value::boolean(a[0] == Value::EOF))
@@ -110,22 +114,30 @@ pub(super) const TABLE: &[Primitive] = &[
         let port = is_input(w, a[0]) || is_output(w, a[0]);
         Ok(Value::boolean(port && !is_textual(w, a[0])))
     }),
-    plain("input-port-open?", 1, 1, |w, a| {
-        match w.heap.as_in_port(a[0]) {
-            Some(port) => Ok(Value::boolean(port.open)),
-            None => Err(w.wrong_type("input-port-open?", "an input port", a[0])),
-        }
+    plain("input-port-open?", 1, 1, |w, a| match w.heap.get(a[0]) {
+        Some(Object::InPort(port)) => Ok(Value::boolean(port.open)),
+        _ if is_output(w, a[0]) => Ok(Value::FALSE),
+        _ => Err(w.wrong_type("input-port-open?", "a port", a[0])),
     }),
-    plain("output-port-open?", 1, 1, |w, a| {
-        if !is_output(w, a[0]) {
-            return Err(w.wrong_type("output-port-open?", "an output port", a[0]));
-        }
-        let closed = matches!(w.heap.as_out_port(a[0]), Some(OutPort::Closed));
-        Ok(Value::boolean(!closed))
+    plain("output-port-open?", 1, 1, |w, a| match w.heap.get(a[0]) {
+        Some(Object::OutPort(port)) => Ok(Value::boolean(port.open)),
+        Some(Object::InPort(_)) => Ok(Value::FALSE),
+        _ if a[0] == Value::CONSOLE => Ok(Value::TRUE),
+        _ => Err(w.wrong_type("output-port-open?", "a port", a[0])),
     }),
     plain("close-port", 1, 1, close),
-    plain("close-input-port", 1, 1, close),
-    plain("close-output-port", 1, 1, close),
+    plain("close-input-port", 1, 1, |w, a| {
+        if !is_input(w, a[0]) {
+            return Err(w.wrong_type("close-input-port", "an input port", a[0]));
+        }
+        close(w, a)
+    }),
+    plain("close-output-port", 1, 1, |w, a| {
+        if !is_output(w, a[0]) {
+            return Err(w.wrong_type("close-output-port", "an output port", a[0]));
+        }
+        close(w, a)
+    }),
 ];
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -146,7 +158,7 @@ fn is_textual(w: &World, value: Value) -> bool {
     value == Value::CONSOLE
         || match w.heap.get(value) {
             Some(Object::InPort(port)) => matches!(port.source, PortSource::Text(_)),
-            Some(Object::OutPort(port)) => matches!(**port, OutPort::Text(_)),
+            Some(Object::OutPort(port)) => matches!(port.sink, PortSink::Text(_)),
             _ => false,
         }
 }
@@ -194,12 +206,17 @@ fn write_string(w: &mut World, a: &[Value]) -> Fallible<Value> {
     emit(w, a.get(1), &text)
 }
 
-fn write_bytes(w: &mut World, port: Value, bytes: &[u8]) -> Fallible<Value> {
-    if !matches!(w.heap.as_out_port(port), Some(OutPort::Bytes(_))) {
-        return Err(w.wrong_type("write-u8", "an open binary output port", port));
+fn write_bytes(w: &mut World, name: &str, port: Option<&Value>, bytes: &[u8]) -> Fallible<Value> {
+    let port = output(w, port);
+    match w.heap.as_out_port(port) {
+        Some(OutPort {
+            sink: PortSink::Bytes(_),
+            open: true,
+        }) => {}
+        _ => return Err(w.wrong_type(name, "an open binary output port", port)),
     }
     w.heap.charge(bytes.len() * 2)?;
-    if let Some(OutPort::Bytes(buffer)) = w.heap.as_out_port(port) {
+    if let Some(PortSink::Bytes(buffer)) = w.heap.sink(port) {
         buffer.extend_from_slice(bytes);
     }
     Ok(Value::UNSPECIFIED)
@@ -213,24 +230,24 @@ fn open_input(w: &mut World, source: PortSource) -> Fallible<Value> {
     })))
 }
 
-/// The input port of an optional argument; `None` stands for the empty standard input.
-fn input<'a>(
-    w: &'a mut World,
-    name: &str,
-    port: Option<&Value>,
-) -> Fallible<Option<&'a mut InPort>> {
-    let Some(&port) = port else { return Ok(None) };
-    let open = match w.heap.as_in_port(port) {
-        Some(found) => found.open,
-        None => return Err(w.wrong_type(name, "an input port", port)),
+fn open_output(w: &mut World, sink: PortSink) -> Fallible<Value> {
+    w.heap
+        .object(Object::OutPort(Box::new(OutPort { sink, open: true })))
+}
+
+/// The port given, or the current input; it is open.
+fn input<'a>(w: &'a mut World, name: &str, port: Option<&Value>) -> Fallible<&'a mut InPort> {
+    let port = match (port, w.heap.get(w.input_parameter)) {
+        (Some(&port), _) => port,
+        (None, Some(Object::Parameter { value, .. })) => *value,
+        _ => Value::FALSE,
     };
-    if !open {
-        return Err(Fault::error(
-            ErrorKind::Type,
-            format!("{name}: the port is closed"),
-        ));
+    let closed = || Fault::error(ErrorKind::Type, format!("{name}: the port is closed"));
+    if !is_input(w, port) {
+        return Err(w.wrong_type(name, "an input port", port));
     }
-    Ok(w.heap.as_in_port(port))
+    let open = w.heap.as_in_port(port).filter(|port| port.open);
+    open.ok_or_else(closed)
 }
 
 fn mismatch(name: &str, expected: &str) -> Fault {
@@ -241,9 +258,7 @@ fn mismatch(name: &str, expected: &str) -> Fault {
 }
 
 fn next_char(w: &mut World, name: &str, a: &[Value], consume: Consume) -> Fallible<Value> {
-    let Some(port) = input(w, name, a.first())? else {
-        return Ok(Value::EOF);
-    };
+    let port = input(w, name, a.first())?;
     let PortSource::Text(text) = &port.source else {
         return Err(mismatch(name, "textual"));
     };
@@ -257,9 +272,7 @@ fn next_char(w: &mut World, name: &str, a: &[Value], consume: Consume) -> Fallib
 }
 
 fn next_byte(w: &mut World, name: &str, a: &[Value], consume: Consume) -> Fallible<Value> {
-    let Some(port) = input(w, name, a.first())? else {
-        return Ok(Value::EOF);
-    };
+    let port = input(w, name, a.first())?;
     let PortSource::Bytes(bytes) = &port.source else {
         return Err(mismatch(name, "binary"));
     };
@@ -272,37 +285,37 @@ fn next_byte(w: &mut World, name: &str, a: &[Value], consume: Consume) -> Fallib
     Ok(Value::fixnum(i64::from(byte)))
 }
 
-/// Takes text from a port as far as `end` says; nothing is consumed unless it fits the heap.
+/// Takes text from a port: `end` says how much of it to answer and how much to consume, or that
+/// there is none left. Nothing is consumed unless it fits the heap.
 fn take_text(
     w: &mut World,
     name: &str,
     port: Option<&Value>,
-    end: impl Fn(&[char]) -> (usize, usize),
+    end: impl Fn(&[char]) -> Option<(usize, usize)>,
 ) -> Fallible<Value> {
-    let Some(found) = input(w, name, port)? else {
-        return Ok(Value::EOF);
-    };
+    let found = input(w, name, port)?;
     let PortSource::Text(text) = &found.source else {
         return Err(mismatch(name, "textual"));
     };
     let rest = &text[found.next..];
-    if rest.is_empty() {
+    let Some((taken, consumed)) = end(rest) else {
         return Ok(Value::EOF);
-    }
-    let (taken, consumed) = end(rest);
+    };
     let taken = rest[..taken].to_vec();
     w.charge(taken.len() / 32)?;
     let result = w.heap.text(taken)?;
-    if let Some(found) = input(w, name, port)? {
-        found.next += consumed;
-    }
+    input(w, name, port)?.next += consumed;
     Ok(result)
 }
 
 fn read_line(w: &mut World, a: &[Value]) -> Fallible<Value> {
     take_text(w, "read-line", a.first(), |rest| {
-        let end = rest.iter().position(|&c| c == '\n');
-        end.map_or((rest.len(), rest.len()), |end| (end, end + 1))
+        let end = rest.iter().position(|&c| is_line_end(c));
+        match end {
+            Some(end) if rest[end..].starts_with(&['\r', '\n']) => Some((end, end + 2)),
+            Some(end) => Some((end, end + 1)),
+            None => (!rest.is_empty()).then_some((rest.len(), rest.len())),
+        }
     })
 }
 
@@ -310,16 +323,14 @@ fn read_string(w: &mut World, a: &[Value]) -> Fallible<Value> {
     let count = w.index("read-string", a[0])?;
     take_text(w, "read-string", a.get(1), |rest| {
         let taken = count.min(rest.len());
-        (taken, taken)
+        (taken > 0 || count == 0).then_some((taken, taken))
     })
 }
 
 fn read_bytevector(w: &mut World, a: &[Value]) -> Fallible<Value> {
     let name = "read-bytevector";
     let count = w.index(name, a[0])?;
-    let Some(port) = input(w, name, a.get(1))? else {
-        return Ok(Value::EOF);
-    };
+    let port = input(w, name, a.get(1))?;
     let PortSource::Bytes(bytes) = &port.source else {
         return Err(mismatch(name, "binary"));
     };
@@ -330,16 +341,35 @@ fn read_bytevector(w: &mut World, a: &[Value]) -> Fallible<Value> {
     let taken = rest[..count.min(rest.len())].to_vec();
     let consumed = taken.len();
     let result = w.heap.bytes(taken)?;
-    if let Some(port) = input(w, name, a.get(1))? {
-        port.next += consumed;
-    }
+    input(w, name, a.get(1))?.next += consumed;
     Ok(result)
 }
 
-fn read(w: &mut World, a: &[Value]) -> Fallible<Value> {
-    let Some(port) = input(w, "read", a.first())? else {
-        return Ok(Value::EOF);
+/// `(read-bytevector! bytevector [port [start [end]]])`: answers how many bytes it stored.
+fn read_into_bytevector(w: &mut World, a: &[Value]) -> Fallible<Value> {
+    let name = "read-bytevector!";
+    let length = w.bytevector(name, a[0])?.len();
+    let (start, end) = w.range(name, length, a.get(2..).unwrap_or(&[]))?;
+    w.charge((end - start) / 64)?;
+    w.heap.reserve(end - start)?;
+    let port = input(w, name, a.get(1))?;
+    let PortSource::Bytes(bytes) = &port.source else {
+        return Err(mismatch(name, "binary"));
     };
+    let rest = &bytes[port.next..];
+    if rest.is_empty() && end > start {
+        return Ok(Value::EOF);
+    }
+    let taken = rest[..rest.len().min(end - start)].to_vec();
+    port.next += taken.len();
+    if let Some(Object::Bytes(bytes)) = w.heap.get_mut(a[0]) {
+        bytes[start..start + taken.len()].copy_from_slice(&taken);
+    }
+    Ok(Value::fixnum(i64::try_from(taken.len()).unwrap_or(0)))
+}
+
+fn read(w: &mut World, a: &[Value]) -> Fallible<Value> {
+    let port = input(w, "read", a.first())?;
     let PortSource::Text(text) = &port.source else {
         return Err(mismatch("read", "textual"));
     };
@@ -348,16 +378,14 @@ fn read(w: &mut World, a: &[Value]) -> Fallible<Value> {
     let mut reader = Reader::new(&rest);
     let datum = reader.read(w, &mut Positions::new())?;
     let consumed = reader.consumed();
-    if let Some(port) = input(w, "read", a.first())? {
-        port.next += consumed;
-    }
+    input(w, "read", a.first())?.next += consumed;
     Ok(datum.unwrap_or(Value::EOF))
 }
 
 fn close(w: &mut World, a: &[Value]) -> Fallible<Value> {
     match w.heap.get_mut(a[0]) {
         Some(Object::InPort(port)) => port.open = false,
-        Some(Object::OutPort(port)) => **port = OutPort::Closed,
+        Some(Object::OutPort(port)) => port.open = false,
         _ if a[0] == Value::CONSOLE => {}
         _ => return Err(w.wrong_type("close-port", "a port", a[0])),
     }

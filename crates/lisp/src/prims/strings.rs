@@ -1,5 +1,6 @@
 //! Strings.
 
+use super::chars::fold;
 use super::{MANY, Primitive, plain};
 use crate::error::Fallible;
 use crate::object::Object;
@@ -64,7 +65,7 @@ pub(super) const TABLE: &[Primitive] = &[
         convert(w, "string-downcase", a[0], lower)
     }),
     plain("string-foldcase", 1, 1, |w, a| {
-        convert(w, "string-foldcase", a[0], lower)
+        convert(w, "string-foldcase", a[0], folded)
     }),
     plain("string-reverse", 1, 1, |w, a| {
         convert(w, "string-reverse", a[0], |text| {
@@ -155,7 +156,7 @@ fn same(text: &[char]) -> Vec<char> {
 }
 
 fn folded(text: &[char]) -> Vec<char> {
-    text.iter().flat_map(|c| c.to_lowercase()).collect()
+    text.iter().flat_map(|&c| fold(c)).collect()
 }
 
 fn compare(
@@ -173,7 +174,7 @@ fn compare(
         answer &= if fold as usize == same as fn(&[char]) -> Vec<char> as usize {
             holds(left, right)
         } else {
-            w.heap.reserve((left.len() + right.len()) * 8)?;
+            w.heap.reserve((left.len() + right.len()) * 12)?;
             holds(&fold(left), &fold(right))
         };
         w.charge(work)?;

@@ -3,8 +3,9 @@
 //! Owns comments, words, strings, characters, and everything that begins with `#`; what encloses
 //! them is for the parent.
 
-use super::{Open, Reader, Token};
+use super::{Open, Reader, Token, is_line_end};
 use crate::error::{ErrorKind, Fallible, Fault};
+use crate::prims::chars::fold;
 use crate::print::named_char;
 use crate::value::Value;
 use crate::world::World;
@@ -17,7 +18,8 @@ impl Reader<'_> {
     fn advance(&mut self) -> Option<char> {
         let c = self.peek()?;
         self.next += 1;
-        if c == '\n' {
+        // The line feed of a pair ends the line, so that the pair ends it once.
+        if c == '\n' || (c == '\r' && self.peek() != Some('\n')) {
             self.line += 1;
             self.column = 1;
         } else {
@@ -31,7 +33,7 @@ impl Reader<'_> {
         while let Some(c) = self.peek() {
             match c {
                 ';' => {
-                    while self.peek().is_some_and(|c| c != '\n') {
+                    while self.peek().is_some_and(|c| !is_line_end(c)) {
                         self.advance();
                     }
                 }
@@ -146,6 +148,13 @@ impl Reader<'_> {
                     Some(c) if c.is_whitespace() => self.skip_line_break(c)?,
                     _ => return Err(self.error("unknown escape")),
                 },
+                // A line end inside a string is a newline, however the source wrote it.
+                Some('\r') => {
+                    if self.peek() == Some('\n') {
+                        self.advance();
+                    }
+                    text.push('\n');
+                }
                 Some(c) => text.push(c),
             }
         }
@@ -172,12 +181,15 @@ impl Reader<'_> {
     fn skip_line_break(&mut self, first: char) -> Fallible<()> {
         let mut c = Some(first);
         while let Some(blank) = c
-            && blank != '\n'
+            && !is_line_end(blank)
         {
             if !blank.is_whitespace() {
                 return Err(self.error("unknown escape"));
             }
             c = self.advance();
+        }
+        if c == Some('\r') && self.peek() == Some('\n') {
+            self.advance();
         }
         while self.peek().is_some_and(|c| c == ' ' || c == '\t') {
             self.advance();
@@ -218,7 +230,7 @@ impl Reader<'_> {
                 Ok(Token::Datum(self.character()?))
             }
             Some('!') => {
-                match self.word().as_str() {
+                match self.word().to_ascii_lowercase().as_str() {
                     "#!fold-case" => self.fold_case = true,
                     "#!no-fold-case" => self.fold_case = false,
                     other => return Err(self.error(format!("unknown directive {other}"))),
@@ -237,7 +249,7 @@ impl Reader<'_> {
             }
             _ => {
                 let word = self.word();
-                match word.as_str() {
+                match word.to_ascii_lowercase().as_str() {
                     "#t" | "#true" => Ok(Token::Datum(Value::TRUE)),
                     "#f" | "#false" => Ok(Token::Datum(Value::FALSE)),
                     _ => match world.parse_number(&word, 10)? {
@@ -313,7 +325,7 @@ impl Reader<'_> {
                     break;
                 }
                 if self.fold_case {
-                    name.push_str(&word.to_lowercase());
+                    name.extend(word.chars().flat_map(fold));
                 } else {
                     name.push_str(&word);
                 }

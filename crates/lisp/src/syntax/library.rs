@@ -13,7 +13,7 @@ use crate::value::Value;
 use crate::world::World;
 
 /// The standard libraries that exist here.
-const STANDARD: [&str; 12] = [
+const STANDARD: [&str; 13] = [
     "(scheme base)",
     "(scheme case-lambda)",
     "(scheme char)",
@@ -23,6 +23,7 @@ const STANDARD: [&str; 12] = [
     "(scheme lazy)",
     "(scheme r5rs)",
     "(scheme read)",
+    "(scheme repl)",
     "(scheme write)",
     "(srfi 1)",
     "(srfi 132)",
@@ -228,28 +229,7 @@ impl Expander {
         let scope = self.scopes.library();
         let mut exports = Vec::new();
         let mut nodes = Vec::new();
-        for &declaration in &items[2..] {
-            let parts = self.list(world, declaration)?;
-            let keyword = parts.first().copied().unwrap_or(Value::NIL);
-            let symbol = base_symbol(&world.heap, keyword);
-            if &*world.heap.symbols.name(symbol) == "export" {
-                exports.extend_from_slice(&parts[1..]);
-                continue;
-            }
-            match self.head(world, declaration, SYSTEM) {
-                Head::Special(Special::Begin) => {
-                    nodes.push(self.top_sequence(world, &parts[1..], scope)?);
-                }
-                Head::Special(Special::Import) => {
-                    nodes.push(self.import(world, declaration, scope)?);
-                }
-                Head::Special(Special::CondExpand) => {
-                    let chosen = self.cond_expand(world, &parts[1..], SYSTEM)?;
-                    nodes.push(self.top_sequence(world, &chosen, scope)?);
-                }
-                _ => return Err(self.malformed(world, declaration)),
-            }
-        }
+        self.library_declarations(world, &items[2..], scope, &mut exports, &mut nodes)?;
         let mut bound = Vec::new();
         for export in exports {
             let (inner, outer) = self.export(world, export)?;
@@ -278,6 +258,42 @@ impl Expander {
         self.libraries.defined.push(library);
         nodes.push(Node::unspecified());
         Ok(Node::Seq(nodes))
+    }
+
+    /// Declarations of a library; `cond-expand` may hold any of them.
+    fn library_declarations(
+        &mut self,
+        world: &mut World,
+        declarations: &[Value],
+        scope: ScopeId,
+        exports: &mut Vec<Value>,
+        nodes: &mut Vec<Node>,
+    ) -> Fallible<()> {
+        for &declaration in declarations {
+            let parts = self.list(world, declaration)?;
+            let keyword = parts.first().copied().unwrap_or(Value::NIL);
+            let symbol = base_symbol(&world.heap, keyword);
+            if &*world.heap.symbols.name(symbol) == "export" {
+                exports.extend_from_slice(&parts[1..]);
+                continue;
+            }
+            match self.head(world, declaration, SYSTEM) {
+                Head::Special(Special::Begin) => {
+                    nodes.push(self.top_sequence(world, &parts[1..], scope)?);
+                }
+                Head::Special(Special::Import) => {
+                    nodes.push(self.import(world, declaration, scope)?);
+                }
+                Head::Special(Special::CondExpand) => {
+                    let chosen = self.cond_expand(world, &parts[1..], SYSTEM)?;
+                    self.deeper(world, |expander, world| {
+                        expander.library_declarations(world, &chosen, scope, exports, nodes)
+                    })?;
+                }
+                _ => return Err(self.malformed(world, declaration)),
+            }
+        }
+        Ok(())
     }
 
     /// The inner and outer name of an export.

@@ -9,9 +9,20 @@ use crate::syntax::scopes::{ScopeId, Special};
 use crate::value::Value;
 use crate::world::World;
 
+/// What a template became.
+///
+/// A hole is never a constant of the template, whatever its expression: `,4` is not the datum
+/// `(unquote 4)`.
+enum Template {
+    /// There is no hole in it: its value is the datum itself.
+    Constant(Value),
+    /// An expression computes it.
+    Computed(Node),
+}
+
 /// A part of a list template.
 enum Part {
-    Item(Node),
+    Item(Template),
     Splice(Node),
 }
 
@@ -22,7 +33,15 @@ impl Expander {
         template: Value,
         scope: ScopeId,
     ) -> Fallible<Node> {
-        self.template(world, template, 1, scope)
+        let template = self.template(world, template, 1, scope)?;
+        self.template_node(world, template)
+    }
+
+    fn template_node(&mut self, world: &mut World, template: Template) -> Fallible<Node> {
+        match template {
+            Template::Constant(datum) => Ok(Node::Const(self.strip(world, datum)?)),
+            Template::Computed(node) => Ok(node),
+        }
     }
 
     fn template(
@@ -31,30 +50,18 @@ impl Expander {
         template: Value,
         level: usize,
         scope: ScopeId,
-    ) -> Fallible<Node> {
-        if let Some(items) = world.heap.as_vector(template).cloned() {
-            let list = world.heap.list(&items)?;
-            return match self.nested_template(world, list, level, scope)? {
-                Node::Const(_) => Ok(Node::Const(self.strip(world, template)?)),
-                list => self.standard_call(world, "list->vector", vec![list]),
-            };
+    ) -> Fallible<Template> {
+        if world.heap.as_vector(template).is_some() {
+            return self.deeper(world, |expander, world| {
+                expander.vector_template(world, template, level, scope)
+            });
         }
         if template.as_pair().is_some() {
-            return self.nested_template(world, template, level, scope);
+            return self.deeper(world, |expander, world| {
+                expander.list_template(world, template, level, scope)
+            });
         }
-        Ok(Node::Const(self.strip(world, template)?))
-    }
-
-    fn nested_template(
-        &mut self,
-        world: &mut World,
-        template: Value,
-        level: usize,
-        scope: ScopeId,
-    ) -> Fallible<Node> {
-        self.deeper(world, |expander, world| {
-            expander.list_template(world, template, level, scope)
-        })
+        Ok(Template::Constant(template))
     }
 
     /// The operand of `(keyword operand)` when the form is one.
@@ -67,76 +74,91 @@ impl Expander {
         (end == Value::NIL).then_some((special, operand))
     }
 
+    fn vector_template(
+        &mut self,
+        world: &mut World,
+        template: Value,
+        level: usize,
+        scope: ScopeId,
+    ) -> Fallible<Template> {
+        let items = world.heap.as_vector(template).cloned().unwrap_or_default();
+        let mut parts = Vec::new();
+        for item in items {
+            parts.push(self.template_part(world, item, level, scope)?);
+        }
+        if parts.iter().all(Part::is_constant) {
+            return Ok(Template::Constant(template));
+        }
+        let list = self.assemble(world, parts, Template::Constant(Value::NIL))?;
+        let vector = self.standard_call(world, "list->vector", vec![list])?;
+        Ok(Template::Computed(vector))
+    }
+
     fn list_template(
         &mut self,
         world: &mut World,
         template: Value,
         level: usize,
         scope: ScopeId,
-    ) -> Fallible<Node> {
+    ) -> Fallible<Template> {
         let mut parts = Vec::new();
         let mut rest = template;
         let tail = loop {
-            match self.operand(world, rest, scope) {
-                // Also in the tail: `(a . ,b)` reads as `(a unquote b)`.
+            // Also in the tail: `(a . ,b)` reads as `(a unquote b)`.
+            let inner = match self.operand(world, rest, scope) {
                 Some((Special::Unquote, operand)) if level == 1 => {
-                    break self.expression(world, operand, scope)?;
-                }
-                Some((special @ (Special::Unquote | Special::Quasiquote), operand)) => {
-                    let level = if special == Special::Unquote {
-                        level - 1
-                    } else {
-                        level + 1
-                    };
-                    let inner = self.template(world, operand, level, scope)?;
-                    let [keyword, _] = world.heap.pair(rest).unwrap_or([Value::NIL; 2]);
-                    let keyword = Node::Const(self.strip(world, keyword)?);
-                    break if let Node::Const(_) = inner {
-                        Node::Const(self.strip(world, rest)?)
-                    } else {
-                        self.standard_call(world, "list", vec![keyword, inner])?
-                    };
+                    break Template::Computed(self.expression(world, operand, scope)?);
                 }
                 Some((Special::UnquoteSplicing, _)) if level == 1 => {
                     return Err(self.syntax("nothing to splice into"));
                 }
-                _ => {}
-            }
-            let Some([car, cdr]) = world.heap.pair(rest) else {
-                break Node::Const(self.strip(world, rest)?);
+                Some((Special::Unquote | Special::UnquoteSplicing, operand)) => {
+                    Some((operand, level - 1))
+                }
+                Some((Special::Quasiquote, operand)) => Some((operand, level + 1)),
+                _ => None,
             };
-            world.charge(1)?;
-            parts.push(match self.operand(world, car, scope) {
-                Some((Special::UnquoteSplicing, operand)) if level == 1 => {
-                    Part::Splice(self.expression(world, operand, scope)?)
-                }
-                Some((Special::UnquoteSplicing, operand)) => {
-                    let inner = self.template(world, operand, level - 1, scope)?;
-                    let keyword = world
-                        .heap
-                        .pair(car)
-                        .map_or(Value::NIL, |[keyword, _]| keyword);
-                    let keyword = Node::Const(self.strip(world, keyword)?);
-                    Part::Item(self.standard_call(world, "list", vec![keyword, inner])?)
-                }
-                _ => Part::Item(self.template(world, car, level, scope)?),
-            });
+            let Some([car, cdr]) = world.heap.pair(rest) else {
+                break self.template(world, rest, level, scope)?;
+            };
+            if let Some((operand, level)) = inner {
+                parts.push(Part::Item(Template::Constant(car)));
+                parts.push(self.template_part(world, operand, level, scope)?);
+                break Template::Constant(Value::NIL);
+            }
+            parts.push(self.template_part(world, car, level, scope)?);
             rest = cdr;
         };
-        let constant = |part: &Part| matches!(part, Part::Item(Node::Const(_)));
-        if matches!(tail, Node::Const(_)) && parts.iter().all(constant) {
-            return Ok(Node::Const(self.strip(world, template)?));
+        if matches!(tail, Template::Constant(_)) && parts.iter().all(Part::is_constant) {
+            return Ok(Template::Constant(template));
         }
-        self.assemble(world, parts, tail)
+        Ok(Template::Computed(self.assemble(world, parts, tail)?))
+    }
+
+    /// One element of a list or vector.
+    fn template_part(
+        &mut self,
+        world: &mut World,
+        element: Value,
+        level: usize,
+        scope: ScopeId,
+    ) -> Fallible<Part> {
+        world.charge(1)?;
+        match self.operand(world, element, scope) {
+            Some((Special::UnquoteSplicing, operand)) if level == 1 => {
+                Ok(Part::Splice(self.expression(world, operand, scope)?))
+            }
+            _ => Ok(Part::Item(self.template(world, element, level, scope)?)),
+        }
     }
 
     /// Builds the list: runs of items become one call each, so that length is not nesting.
-    fn assemble(&mut self, world: &mut World, parts: Vec<Part>, tail: Node) -> Fallible<Node> {
+    fn assemble(&mut self, world: &mut World, parts: Vec<Part>, tail: Template) -> Fallible<Node> {
         let mut pieces = Vec::new();
         let mut run = Vec::new();
         for part in parts {
             match part {
-                Part::Item(node) => run.push(node),
+                Part::Item(template) => run.push(self.template_node(world, template)?),
                 Part::Splice(node) => {
                     if !run.is_empty() {
                         let items = std::mem::take(&mut run);
@@ -146,6 +168,7 @@ impl Expander {
                 }
             }
         }
+        let tail = self.template_node(world, tail)?;
         let tail = if run.is_empty() {
             tail
         } else if matches!(tail, Node::Const(Value::NIL)) {
@@ -159,5 +182,11 @@ impl Expander {
         }
         pieces.push(tail);
         self.standard_call(world, "append", pieces)
+    }
+}
+
+impl Part {
+    fn is_constant(&self) -> bool {
+        matches!(self, Self::Item(Template::Constant(_)))
     }
 }

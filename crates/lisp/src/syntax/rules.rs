@@ -96,14 +96,22 @@ impl Use<'_> {
         if !is_identifier(&self.world.heap, value) {
             return false;
         }
+        // A literal is no ellipsis, even when it is the one that the macro chose.
+        if self.rules.literals.contains(&value) {
+            return false;
+        }
         match self.rules.ellipsis {
             Some(chosen) => value == chosen,
             None => {
-                !self.rules.literals.contains(&value)
-                    && self.means(value, self.rules.scope)
-                        == Meaning::Bound(Binding::Special(Special::Ellipsis))
+                self.means(value, self.rules.scope)
+                    == Meaning::Bound(Binding::Special(Special::Ellipsis))
             }
         }
+    }
+
+    fn is_underscore(&self, identifier: Value) -> bool {
+        self.means(identifier, self.rules.scope)
+            == Meaning::Bound(Binding::Special(Special::Underscore))
     }
 
     fn means(&self, identifier: Value, scope: ScopeId) -> Meaning {
@@ -191,8 +199,7 @@ impl Use<'_> {
             return is_identifier(&self.world.heap, form)
                 && self.means(form, self.scope) == self.means(pattern, self.rules.scope);
         }
-        let underscore = Meaning::Bound(Binding::Special(Special::Underscore));
-        if self.means(pattern, self.rules.scope) != underscore {
+        if !self.is_underscore(pattern) {
             matches.push((pattern, Matched::One(form)));
         }
         true
@@ -267,7 +274,10 @@ impl Use<'_> {
         while let Some(pattern) = pending.pop() {
             self.world.charge(1)?;
             if is_identifier(&self.world.heap, pattern) {
-                if !self.rules.literals.contains(&pattern) && !self.is_ellipsis(pattern) {
+                let is_plain = !self.rules.literals.contains(&pattern)
+                    && !self.is_ellipsis(pattern)
+                    && !self.is_underscore(pattern);
+                if is_plain {
                     names.push(pattern);
                 }
             } else if let Some((items, tail)) = self.elements(pattern)? {

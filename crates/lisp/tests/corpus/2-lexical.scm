@@ -67,3 +67,20 @@
 '<=? ⇒ <=?
 '|1| ⇒ |1|
 '|a b| ⇒ |a b|
+; The words of booleans and directives are read in either case.
+#T ⇒ #t
+#TRUE ⇒ #t
+#True ⇒ #t
+#F ⇒ #f
+#FALSE ⇒ #f
+#!FOLD-CASE 'ABC ⇒ abc
+#!fold-case (list 'STRASSE 'Straße 'ΣΑΣ) ⇒ (strasse strasse σασ)
+#!fold-case '|ABC| ⇒ ABC
+#truth ⇒ !read
+; A carriage return ends a line: alone or with a line feed, in comments and inside strings.
+(read (open-input-string "; skipped\rvisible")) ⇒ visible
+(read (open-input-string "; skipped\r\nvisible")) ⇒ visible
+(string->list (read (open-input-string "\"a\rb\""))) ⇒ (#\a #\newline #\b)
+(string->list (read (open-input-string "\"a\r\nb\""))) ⇒ (#\a #\newline #\b)
+(read (open-input-string "\"a\\\r   b\"")) ⇒ "ab"
+(read (open-input-string "\"a\\ \r\n  b\"")) ⇒ "ab"

@@ -44,3 +44,21 @@ if ⇒ !syntax
 (let* ((n 0) (inc (lambda () (set! n (+ n 1)) n))) (inc) (inc) n) ⇒ 2
 (define (many a b c d e f g h) (list h g f e d c b a)) (many 1 2 3 4 5 6 7 8) ⇒ (8 7 6 5 4 3 2 1)
 (let ((k 5)) (define (f) (define (g) k) g) ((f))) ⇒ 5
+; Constants are themselves, quoted or not.
+'145 ⇒ 145
+145 ⇒ 145
+'"xyz" ⇒ "xyz"
+"xyz" ⇒ "xyz"
+'#\z ⇒ #\z
+'#(p 10) ⇒ #(p 10)
+#(p 10) ⇒ #(p 10)
+'#u8(64 65) ⇒ #u8(64 65)
+'#t ⇒ #t
+'(+ 5 6) ⇒ (+ 5 6)
+(quote (+ 5 6)) ⇒ (+ 5 6)
+''b ⇒ 'b
+(car ''b) ⇒ quote
+(if (> 5 4) (- 5 4) (+ 5 4)) ⇒ 1
+((lambda (a b #!fold-case . REST) rest) 1 2 3) ⇒ (3)
+(include "file.scm") ⇒ !unbound
+(begin (define counted 0) (set! counted (+ counted 41)) (+ counted 1)) ⇒ 42

@@ -122,3 +122,72 @@
 `(1 ,@(list 2 3)) ⇒ (1 2 3)
 `5 ⇒ 5
 `(x y) ⇒ (x y)
+; A hole holds its value, also when its expression is a constant.
+`(1 ,4) ⇒ (1 4)
+`((a . ,1)) ⇒ ((a . 1))
+`(,1 ,"two" ,#\3 ,#t ,'five) ⇒ (1 "two" #\3 #t five)
+`#(,1 2 ,'three) ⇒ #(1 2 three)
+`(a . #(b ,3)) ⇒ (a . #(b 3))
+`,5 ⇒ 5
+`(x ,@'(y z)) ⇒ (x y z)
+`(,@'(1 2) . ,3) ⇒ (1 2 . 3)
+`(,@'() ,@'(1) ,@'(2 3)) ⇒ (1 2 3)
+`(nested (deep (,7))) ⇒ (nested (deep (7)))
+`((1 2) ,(+ 1 2) ,'four 5) ⇒ ((1 2) 3 four 5)
+(let ((xs '(p q)) (@y 'r)) `(list ,@xs , @y)) ⇒ (list p q r)
+(quasiquote (sum (unquote (+ 2 3)) 6)) ⇒ (sum 5 6)
+'(quasiquote (sum (unquote (+ 2 3)) 6)) ⇒ `(sum ,(+ 2 3) 6)
+'(quasiquote (unquote-splicing x)) ⇒ `,@x
+`(outer `(inner ,(kept ,(* 2 3)))) ⇒ (outer `(inner ,(kept 6)))
+`(1 `(2 ,(3 ,4))) ⇒ (1 `(2 ,(3 4)))
+`(1 `(2 ,@(3 ,@(list 4 5)))) ⇒ (1 `(2 ,@(3 4 5)))
+`(1 `,@(2 ,(+ 1 2))) ⇒ (1 `,@(2 3))
+`(1 `(2 ,,@(list 'a 'b))) ⇒ (1 `(2 (unquote a b)))
+`(1 ```,,@,,@(list (+ 1 2)) 4) ⇒ (1 ```,,@,3 4)
+(let ((one 'x) (two 'y)) `(a `(b ,,one ,',two))) ⇒ (a `(b ,x ,'y))
+`#(unquote x) ⇒ #(unquote x)
+`#(1 `#(2 ,(3 ,4))) ⇒ #(1 `#(2 ,(3 4)))
+(let ((unquote list)) `(1 ,2)) ⇒ (1 ,2)
+; Effects of conditionals, in order.
+(when (= 2 2.0) (display "a") (display "b")) ⇒ ab
+(unless (= 2 2.0) (display "a") (display "b")) ⇒ 
+(begin (display "7 less 3 is ") (display (- 7 3))) ⇒ 7 less 3 is 4
+(and 1 2 '(p q)) ⇒ (p q)
+(or (memq 'q '(p q r)) (/ 1 0)) ⇒ (q r)
+(case (car '(z y)) ((a e i) 'vowel) ((w y) 'semivowel) (else => (lambda (letter) (list 'plain letter)))) ⇒ (plain z)
+(cond ((assv 'q '((p 8) (q 9))) => cadr) (else 'none)) ⇒ 9
+(cond-expand ((and (library (scheme base)) (or full-unicode nothing)) 'both) (else 'no)) ⇒ both
+(cond-expand (nothing 1)) ⇒ 
+; Streams and promises.
+(force (delay (* 6 7))) ⇒ 42
+(let ((p (delay (* 6 7)))) (cons (force p) (force p))) ⇒ (42 . 42)
+(pair? (delay (cons 1 2))) ⇒ #f
+(promise? 5) ⇒ #f
+(promise? (delay-force (delay 5))) ⇒ #t
+(let ((p (make-promise 3))) (eq? p (make-promise p))) ⇒ #t
+(define naturals (let from ((n 0)) (delay (cons n (from (+ n 1)))))) ⇒ 
+(let third ((stream naturals) (left 2)) (if (= left 0) (car (force stream)) (third (cdr (force stream)) (- left 1)))) ⇒ 2
+(define (count-to s n) (if (= n 0) (force s) (count-to (delay-force s) (- n 1)))) (count-to (delay 'done) 1000) ⇒ done
+(define times 0) (define again (delay (begin (set! times (+ times 1)) (if (> times 3) times (force again))))) (force again) ⇒ 4
+(begin (set! times 100) (force again)) ⇒ 4
+(let* ((effects 0) (p (delay (begin (set! effects (+ effects 1)) effects)))) (force p) (force p) effects) ⇒ 1
+; Parameters and the procedures that read them.
+(define base (make-parameter 10 (lambda (n) (if (and (exact-integer? n) (<= 2 n 16)) n (error "no base" n))))) ⇒ 
+(define (shown n) (number->string n (base))) ⇒ 
+(shown 10) ⇒ "10"
+(parameterize ((base 2)) (shown 10)) ⇒ "1010"
+(shown 10) ⇒ "10"
+(parameterize ((base 1)) (shown 10)) ⇒ !raised
+(let ((p (make-parameter 1))) (parameterize ((p 2)) (let ((f (lambda () (p)))) (parameterize ((p 3)) (f))))) ⇒ 3
+(let ((p (make-parameter 5 (lambda (x) (* x 2))))) (list (p) (parameterize ((p 6)) (p)) (p))) ⇒ (10 12 10)
+(base 3) ⇒ !arity
+; Bindings of several values.
+(let-values (((root rest) (exact-integer-sqrt 40))) (list root rest)) ⇒ (6 4)
+(let*-values (((a b) (values 1 2)) ((c) (values (+ a b)))) (list a b c)) ⇒ (1 2 3)
+(let-values (((a b) (values 1))) a) ⇒ !arity
+(define span (case-lambda ((to) (span 0 to)) ((from to) (if (< from to) (cons from (span (+ from 1) to)) '())))) (list (span 2) (span 2 4)) ⇒ ((0 1) (2 3))
+(do ((items '(2 4 6) (cdr items)) (total 0 (+ total (car items)))) ((null? items) total)) ⇒ 12
+(let even-odd ((items '(5 8 1 4)) (evens '()) (odds '())) (cond ((null? items) (list evens odds)) ((even? (car items)) (even-odd (cdr items) (cons (car items) evens) odds)) (else (even-odd (cdr items) evens (cons (car items) odds))))) ⇒ ((4 8) (1 5))
+(letrec* ((mean (lambda (f g) (f (/ (sum g) n)))) (sum (lambda (g) (apply + (map g '(2 4 8))))) (n 3)) (list (mean (lambda (x) x) (lambda (x) x)) (mean / /))) ⇒ (14/3 24/7)
+(guard (e ((assq 'code e) => cdr) ((assq 'name e))) (raise (list (cons 'code 7)))) ⇒ 7
+(guard (e ((assq 'code e) => cdr) ((assq 'name e))) (raise (list (cons 'name 8)))) ⇒ (name . 8)

@@ -81,3 +81,18 @@
 (define-syntax alist (syntax-rules () ((_ (k v) ...) (list (cons 'k v) ...)))) (alist (a 1) (b 2)) ⇒ ((a . 1) (b . 2))
 (define-syntax two-lists (syntax-rules () ((_ (a ...) (b ...)) '((a b) ...)))) (two-lists (1 2) (3 4)) ⇒ ((1 3) (2 4))
 (define-syntax outer-in-inner (syntax-rules () ((_ x (y ...)) '((x y) ...)))) (outer-in-inner 0 (1 2 3)) ⇒ ((0 1) (0 2) (0 3))
+; The ellipsis as a literal: it then stands for itself.
+(define-syntax dots (syntax-rules (...) ((_ ...) 'dots) ((_ x) 'other))) (list (dots ...) (dots 1)) ⇒ (dots other)
+(define-syntax chosen-dots (syntax-rules ... (...) ((_ x) '(x ...)))) (chosen-dots 5) ⇒ (5 ...)
+(define-syntax chosen-and-literal (syntax-rules ::: (:::) ((_ x :::) '(x :::)) ((_ x) 'one))) (list (chosen-and-literal 1 :::) (chosen-and-literal 1)) ⇒ ((1 :::) one)
+(define-syntax literal-underscore (syntax-rules (_) ((m _) 'underscore) ((m x) 'other))) (list (literal-underscore _) (literal-underscore 1)) ⇒ (underscore other)
+(define-syntax drop-rest (syntax-rules () ((_ a _ ...) '(a)))) (drop-rest 1 2 3) ⇒ (1)
+(define-syntax drop-each (syntax-rules () ((_ (a _) ...) '(a ...)))) (drop-each (1 2) (3 4)) ⇒ (1 3)
+; More of hygiene: a keyword means what it meant where the macro was written.
+(let-syntax ((provided (syntax-rules () ((_ test act ...) (if test (begin act ...)))))) (let ((if 'mine)) (provided #t (set! if 'set)) if)) ⇒ set
+(let ((v 'outside)) (let-syntax ((get (syntax-rules () ((_) v)))) (let ((v 'inside)) (list v (get))))) ⇒ (inside outside)
+(letrec-syntax ((first-true (syntax-rules () ((_) #f) ((_ e) e) ((_ e more ...) (let ((held e)) (if held held (first-true more ...))))))) (let ((a #f) (held 8) (let even?) (if odd?)) (first-true a (let held) (if 9)))) ⇒ #t
+(let ((=> #f)) (cond (#t => 'no-arrow))) ⇒ no-arrow
+(define-syntax simple-let (syntax-rules () ((_ (head ... ((x . y) val) . tail) body ...) (syntax-error "expected an identifier but got" (x . y))) ((_ ((name val) ...) body ...) ((lambda (name ...) body ...) val ...)))) (simple-let ((a 1) (b 2)) (+ a b)) ⇒ 3
+(simple-let ((a 1) ((b c) 2)) a) ⇒ !syntax
+(define-syntax make-sequence (syntax-rules () ((_ name) (define-syntax name (syntax-rules () ((_ e (... ...)) (list e (... ...)))))))) (make-sequence gather) (gather 1 2 3) ⇒ (1 2 3)

@@ -3,6 +3,7 @@
 (import (only (scheme base) car cdr)) ⇒ 
 (import (rename (scheme base) (car first-of))) (first-of '(1 2)) ⇒ 1
 (import (prefix (scheme base) b:)) (b:+ 1 2) ⇒ 3
+(import (scheme repl)) ⇒ 
 (import (scheme nowhere)) ⇒ !syntax
 (import (scheme file)) ⇒ !syntax
 (define add3 (lambda (x) (+ x 3))) (add3 3) ⇒ 6
@@ -53,3 +54,8 @@ secret ⇒ !unbound
 (define (reverse x) 'broken) (map (lambda (x) x) '(1 2)) ⇒ (1 2)
 (define (uses-later) (filter 1)) (define (filter x) (+ x 1)) (uses-later) ⇒ 2
 (set! cdr (lambda (x) 'cdr!)) (cdr 5) ⇒ cdr!
+; Any declaration of a library may stand inside cond-expand.
+(define-library (chosen) (cond-expand (r7rs (export value)) (else (export nothing))) (import (scheme base)) (begin (define value 7))) (import (chosen)) value ⇒ 7
+(define-library (nested chosen) (cond-expand (r7rs (cond-expand (full-unicode (export (rename inner outer)) (import (scheme base)) (begin (define inner 8))))))) (import (nested chosen)) outer ⇒ 8
+(define-library (not chosen) (export a) (begin (define a 1)) (cond-expand (nothing (export b)) (else))) (import (only (not chosen) a)) a ⇒ 1
+(define-library (wrong) (cond-expand (r7rs (define a 1)))) ⇒ !syntax

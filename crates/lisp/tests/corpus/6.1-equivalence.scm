@@ -33,3 +33,27 @@
 (equal? 1.0 1) ⇒ #f
 (equal? "a" 'a) ⇒ #f
 (let ((v (vector 1))) (vector-set! v 0 v) (equal? v v)) ⇒ #t
+; Procedures: the same one is itself, and two with different states differ.
+(define make-counter (lambda () (let ((n 0)) (lambda () (set! n (+ n 1)) n)))) ⇒ 
+(let ((c (make-counter))) (eqv? c c)) ⇒ #t
+(eqv? (make-counter) (make-counter)) ⇒ #f
+(letrec ((f (lambda () (if (eqv? f g) 'f 'both))) (g (lambda () (if (eqv? f g) 'g 'both)))) (eqv? f g)) ⇒ #f
+(let ((x '(p))) (eqv? x x)) ⇒ #t
+(eqv? 0.0 +nan.0) ⇒ #f
+(eqv? 0.0 0.0) ⇒ #t
+(eqv? 1.0e0 1.0f0) ⇒ #t
+(eqv? "ab" "ab") ⇒ #f
+(eq? "" "a") ⇒ #f
+(eqv? #t #t) ⇒ #t
+(eqv? #t 't) ⇒ #f
+(eqv? 'abc 'abc) ⇒ #t
+(eqv? car cdr) ⇒ #f
+(let ((v (vector))) (eq? v v)) ⇒ #t
+(let ((p (lambda (x) x))) (eq? p p)) ⇒ #t
+(equal? '(p (q) r) '(p (q) r)) ⇒ #t
+(equal? "pqr" "pqr") ⇒ #t
+(equal? 7 7) ⇒ #t
+(equal? (make-vector 3 'p) (make-vector 3 'p)) ⇒ #t
+(equal? #\a #\a) ⇒ #t
+(equal? '#3=(x y . #3#) '#4=(x y x y . #4#)) ⇒ #t
+(equal? (lambda () 1) (lambda () 1)) ⇒ #f

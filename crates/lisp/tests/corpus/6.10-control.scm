@@ -61,3 +61,26 @@
 (let ((k #f) (count 0)) (let ((result (map (lambda (x) (call/cc (lambda (c) (if (= x 2) (set! k c)) x))) '(1 2 3)))) (set! count (+ count 1)) (if (= count 1) (k 20) result))) ⇒ (1 20 3)
 (define (down n) (if (= n 0) (call/cc (lambda (k) (set! k2 k) 0)) (+ 1 (down (- n 1))))) (down 1000) ⇒ 1000
 (let ((n 0)) (let ((v (down 500))) (set! n (+ n 1)) (if (< n 3) (k2 n) (list n v)))) ⇒ (3 502)
+; Procedures of procedures.
+(apply +) ⇒ !arity
+(apply) ⇒ !arity
+(apply + '()) ⇒ 0
+(apply max 3 '(9 4)) ⇒ 9
+(procedure? '(lambda (x) x)) ⇒ #f
+(procedure? (make-parameter 1)) ⇒ #t
+((compose square +) 3 4) ⇒ 49
+(map cdr '((p . 1) (q . 2))) ⇒ (1 2)
+(map (lambda (n) (expt n n)) '(1 2 3 4)) ⇒ (1 4 27 256)
+(map * '(2 3) '(4 5)) ⇒ (8 15)
+(let ((n 0)) (list-sort < (map (lambda (ignored) (set! n (+ n 1)) n) '(a b c)))) ⇒ (1 2 3)
+(map + '(1 2 3) '#6=(10 20 . #6#)) ⇒ (11 22 13)
+(let ((v (make-vector 3 0))) (for-each (lambda (i x) (vector-set! v i x)) '(2 0 1) '(p q r)) v) ⇒ #(q r p)
+(call/cc (lambda (leave) (for-each (lambda (n) (if (odd? n) (leave n))) '(2 4 5 6)) 'none)) ⇒ 5
+(call/cc procedure?) ⇒ #t
+(call-with-values (lambda () (values 2 3)) *) ⇒ 6
+(call-with-values + list) ⇒ (0)
+(call-with-values (lambda () (values)) list) ⇒ ()
+(begin (values 1 2) 'after) ⇒ after
+(dynamic-wind (lambda () (display "[")) (lambda () (display "body") 'value) (lambda () (display "]"))) ⇒ [body]value
+(let ((trace '())) (let ((again #f)) (define (note x) (set! trace (cons x trace))) (dynamic-wind (lambda () (note 'open)) (lambda () (note (call/cc (lambda (k) (set! again k) 'first)))) (lambda () (note 'shut))) (if (< (length trace) 5) (again 'second) (reverse trace)))) ⇒ (open first shut open second shut)
+(call-with-values (lambda () (dynamic-wind void (lambda () (values 1 2)) void)) cons) ⇒ (1 . 2)

@@ -47,3 +47,19 @@
 (eval 'nothing-there) ⇒ !unbound
 (let loop ((i 0)) (if (< i 100) (begin (eval `(+ ,i 1)) (loop (+ i 1))) i)) ⇒ 100
 (features) ⇒ (r7rs exact-closed ratios full-unicode attache-lisp)
+; Handlers, in their own words.
+(call/cc (lambda (k) (with-exception-handler (lambda (e) (display "problem: ") (write e) (k 'stopped)) (lambda () (+ 1 (raise 'trouble)))))) ⇒ problem: troublestopped
+(with-exception-handler (lambda (e) (display "seen ") (if (string? e) (display e)) 30) (lambda () (+ (raise-continuable "a number, please ") 12))) ⇒ seen a number, please 42
+(guard (e (#t (list 'outer e))) (with-exception-handler (lambda (e) 'returns) (lambda () (+ 1 (raise 'oops))))) ⇒ (outer #<error raised: an exception handler returned>)
+(define (checked-length items) (cond ((pair? items) (+ 1 (checked-length (cdr items)))) ((null? items) 0) (else (error "checked-length: not a list" items)))) (checked-length '(1 2)) ⇒ 2
+(guard (e ((error-object? e) (cons (error-object-message e) (error-object-irritants e)))) (checked-length '(1 . 2))) ⇒ ("checked-length: not a list" 2)
+(error-object? 'a) ⇒ #f
+(error-object-message 5) ⇒ !type
+(read-error? (guard (e (#t e)) (read (open-input-string "#<")))) ⇒ #t
+(read-error? (guard (e (#t e)) (error "x"))) ⇒ #f
+(file-error? (guard (e (#t e)) (error "x"))) ⇒ #f
+(guard (e ((string? e) 'inner)) (guard (e ((number? e) 'number)) (raise "text"))) ⇒ inner
+(guard (e (#f 'never)) (raise-continuable 'nothing)) ⇒ !raised
+(with-exception-handler (lambda (e) 7) (lambda () (guard (e2 ((string? e2) 'no)) (+ 1 (raise-continuable 'passes))))) ⇒ 8
+(guard (e (#t e)) (raise '())) ⇒ ()
+(guard (e ((eq? e 'a) 1) (else => list)) (raise 'b)) ⇒ !syntax

@@ -15,3 +15,7 @@ y ⇒ 7
 (eval '(begin (define-syntax twice (syntax-rules () ((_ e) (list e e)))) (twice 'a))) ⇒ (a a)
 (call/cc (lambda (k) (eval (list k 9)) 'not-reached)) ⇒ 9
 (+ 1 (eval '(+ 2 (eval '(+ 3 4))))) ⇒ 10
+(eval '(square 6) (environment '(scheme base) '(scheme inexact))) ⇒ 36
+(let ((twice (eval '(lambda (f x) (f (f x))) (environment '(scheme base))))) (twice square 3)) ⇒ 81
+(eval '(* 2 3) (scheme-report-environment 7)) ⇒ 6
+(eval '(if #t 1 2) (null-environment 5)) ⇒ 1

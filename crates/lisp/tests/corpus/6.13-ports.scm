@@ -60,3 +60,64 @@
 (write #t) ⇒ #t
 (write '#(a #(b) "c")) ⇒ #(a #(b) "c")
 (flush-output-port) ⇒ 
+; The current input is a parameter, and every procedure that reads asks it.
+(parameterize ((current-input-port (open-input-string "abc"))) (let* ((a (read-char)) (b (peek-char)) (c (read-char))) (list a b c))) ⇒ (#\a #\b #\b)
+(parameterize ((current-input-port (open-input-string "(x y) z"))) (let* ((a (read)) (b (read))) (list a b (eof-object? (read))))) ⇒ ((x y) z #t)
+(parameterize ((current-input-port (open-input-string "one\ntwo\n"))) (let* ((a (read-line)) (b (read-line))) (list a b (eof-object? (read-line))))) ⇒ ("one" "two" #t)
+(parameterize ((current-input-port (open-input-string "abcdef"))) (let* ((a (read-string 2)) (b (read-string 9))) (list a b (eof-object? (read-string 1))))) ⇒ ("ab" "cdef" #t)
+(parameterize ((current-input-port (open-input-string "x"))) (char-ready?)) ⇒ #t
+(parameterize ((current-input-port (open-input-bytevector #u8(1 2 3 4 5)))) (let* ((a (read-u8)) (b (peek-u8)) (c (read-bytevector 2)) (d (u8-ready?)) (e (make-bytevector 3 0)) (n (read-bytevector! e))) (list a b c d e n))) ⇒ (1 2 #u8(2 3) #t #u8(4 5 0) 2)
+(parameterize ((current-input-port (open-input-string "outer"))) (parameterize ((current-input-port (open-input-string "inner"))) (read-char)) (read-char)) ⇒ #\o
+(parameterize ((current-input-port (open-input-bytevector #u8(1)))) (read-char)) ⇒ !type
+(parameterize ((current-input-port 5)) (read-char)) ⇒ !type
+(eof-object? (read-line)) ⇒ #t
+(eof-object? (read)) ⇒ #t
+(read-u8) ⇒ !type
+; Reading bytes into a bytevector.
+(let ((b (make-bytevector 4 0)) (p (open-input-bytevector #u8(1 2 3 4 5 6)))) (let* ((n (read-bytevector! b p)) (m (read-bytevector! b p 1 3)) (o (read-bytevector! b p))) (list n m b (eof-object? o)))) ⇒ (4 2 #u8(1 5 6 4) #t)
+(let ((b (make-bytevector 3 9)) (p (open-input-bytevector #u8(1)))) (list (read-bytevector! b p 2) b)) ⇒ (1 #u8(9 9 1))
+(read-bytevector! (make-bytevector 2) (open-input-bytevector #u8()) 1 1) ⇒ 0
+(read-bytevector! (make-bytevector 2) (open-input-bytevector #u8(1)) 3) ⇒ !range
+(read-bytevector! (make-bytevector 2) (open-input-string "a")) ⇒ !type
+(read-bytevector! "text" (open-input-bytevector #u8(1))) ⇒ !type
+(read-bytevector 0 (open-input-bytevector #u8())) ⇒ #u8()
+(read-string 0 (open-input-string "")) ⇒ ""
+; Writing bytes goes to the current output unless a port is given.
+(let ((p (open-output-bytevector))) (parameterize ((current-output-port p)) (write-u8 1) (write-bytevector #u8(2 3))) (get-output-bytevector p)) ⇒ #u8(1 2 3)
+(let ((p (open-output-bytevector))) (write-bytevector #u8(1 2 3 4) p 1 3) (get-output-bytevector p)) ⇒ #u8(2 3)
+(write-u8 65) ⇒ !type
+(write-u8 256 (open-output-bytevector)) ⇒ !range
+(write-u8 1 (open-output-string)) ⇒ !type
+; Predicates answer for ports of either direction; anything else is an error.
+(output-port-open? (open-input-string "")) ⇒ #f
+(input-port-open? (open-output-string)) ⇒ #f
+(input-port-open? (current-output-port)) ⇒ #f
+(output-port-open? (current-output-port)) ⇒ #t
+(input-port-open? (current-input-port)) ⇒ #t
+(input-port-open? 5) ⇒ !type
+(output-port-open? "port") ⇒ !type
+(let ((p (open-output-string))) (list (output-port-open? p) (begin (close-port p) (output-port-open? p)))) ⇒ (#t #f)
+(let ((p (open-output-string))) (close-port p) (list (textual-port? p) (binary-port? p))) ⇒ (#t #f)
+(let ((p (open-output-bytevector))) (close-port p) (list (textual-port? p) (binary-port? p))) ⇒ (#f #t)
+(let ((p (open-output-string))) (write 'kept p) (close-port p) (get-output-string p)) ⇒ "kept"
+(close-input-port (open-output-string)) ⇒ !type
+(close-output-port (open-input-string "")) ⇒ !type
+(close-port 5) ⇒ !type
+(input-port? (open-output-string)) ⇒ #f
+(output-port? (open-input-string "")) ⇒ #f
+(port? (open-output-bytevector)) ⇒ #t
+(map textual-port? (list (current-input-port) (current-output-port) (current-error-port))) ⇒ (#t #t #t)
+(map binary-port? (list (open-input-bytevector #u8()) (open-input-string "") 5)) ⇒ (#t #f #f)
+(char-ready? 5) ⇒ !type
+(u8-ready? (open-input-bytevector #u8())) ⇒ #t
+; Lines end with a line feed, a carriage return, or both.
+(let ((p (open-input-string "a\rb\r\nc\nd"))) (let* ((a (read-line p)) (b (read-line p)) (c (read-line p)) (d (read-line p))) (list a b c d (eof-object? (read-line p))))) ⇒ ("a" "b" "c" "d" #t)
+(let ((p (open-input-string "a\r\rb"))) (let* ((a (read-line p)) (b (read-line p)) (c (read-line p))) (list a b c))) ⇒ ("a" "" "b")
+; Strings collected piece by piece.
+(parameterize ((current-output-port (open-output-string))) (display "piece") (display " by piece ") (display "by piece.") (newline) (get-output-string (current-output-port))) ⇒ "piece by piece by piece.\n"
+(call-with-port (open-output-string) (lambda (p) (write 'x p) (write-char #\! p) (write-string "abcd" p 1 3) (newline p) (get-output-string p))) ⇒ "x!bc\n"
+(let ((p (open-input-string "q"))) (call-with-port p read-char) (input-port-open? p)) ⇒ #f
+(let ((p (open-output-string))) (write-simple '(1 "two") p) (write-shared 'three p) (flush-output-port p) (get-output-string p)) ⇒ "(1 \"two\")three"
+(eof-object? (eof-object)) ⇒ #t
+(eof-object? 'eof) ⇒ #f
+(open-input-file "name") ⇒ !unbound

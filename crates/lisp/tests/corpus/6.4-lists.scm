@@ -121,3 +121,79 @@
 (eq? 'bitBlt (string->symbol "bitBlt")) ⇒ #t
 (symbol-append 'foo 'bar) ⇒ foobar
 (symbol->string 5) ⇒ !type
+; One list, changed step by step.
+(define x (list 'p 'q 'r)) (define y x) y ⇒ (p q r)
+(list? y) ⇒ #t
+(set-cdr! x 9) x ⇒ (p . 9)
+(eqv? x y) ⇒ #t
+y ⇒ (p . 9)
+(list? y) ⇒ #f
+(begin (set-cdr! x x) (list? x)) ⇒ #f
+(pair? '(p q)) ⇒ #t
+(cons 'p '(q)) ⇒ (p q)
+(cons '(p) '(q r)) ⇒ ((p) q r)
+(cons "s" '(q)) ⇒ ("s" q)
+(cons 'p 4) ⇒ (p . 4)
+(cons '(p q) 'r) ⇒ ((p q) . r)
+(car '((p) q)) ⇒ (p)
+(car '(1 . 2)) ⇒ 1
+(cdr '(1 . 2)) ⇒ 2
+(define (fresh) (list 'not 'constant)) (let ((l (fresh))) (set-car! l 'now) (list l (fresh))) ⇒ ((now constant) (not constant))
+(list (caaar '(((1)))) (cdddr '(1 2 3 4)) (caddar '((1 2 3))) (cddadr '(1 (2 3 4)))) ⇒ (1 (4) 3 (4))
+(null? '(1)) ⇒ #f
+(null? 'nil) ⇒ #f
+(list? '()) ⇒ #t
+(make-list 3 'p) ⇒ (p p p)
+(length (make-list 4)) ⇒ 4
+(length '#5=(1 . #5#)) ⇒ !type
+(reverse '#5=(1 . #5#)) ⇒ !type
+(append '#5=(1 . #5#) '(2)) ⇒ !type
+(apply + '#5=(1 . #5#)) ⇒ !type
+(append '(p) '(q r s)) ⇒ (p q r s)
+(append '(p (q)) '((r))) ⇒ (p (q) (r))
+(append '(p q) '(r . s)) ⇒ (p q r . s)
+(append '() 5) ⇒ 5
+(let* ((tail (list 3 4)) (all (append (list 1 2) tail))) (eq? tail (list-tail all 2))) ⇒ #t
+(reverse '(p (q r) s)) ⇒ (s (q r) p)
+(list-tail '(p q r) 0) ⇒ (p q r)
+(list-ref '(p q r) (exact (round 1.8))) ⇒ r
+(let ((l (list 1 2 3))) (list-set! l 1 'two) l) ⇒ (1 two 3)
+(list-set! (list 1) 1 2) ⇒ !range
+(memq 'p '(p q)) ⇒ (p q)
+(memq 'r '(p q)) ⇒ #f
+(memq (list 'p) '((p))) ⇒ #f
+(member (list 'p) '(q (p) r)) ⇒ ((p) r)
+(memv 3/2 '(1 3/2 2)) ⇒ (3/2 2)
+(member 2.5 '(1 2 3) <) ⇒ (3)
+(define pairs '((p 1) (q 2) (r 3))) (list (assq 'p pairs) (assq 'r pairs) (assq 's pairs)) ⇒ ((p 1) (r 3) #f)
+(assq (list 'p) '(((p)) ((q)))) ⇒ #f
+(assoc (list 'p) '(((p)) ((q)))) ⇒ ((p))
+(assv 7 '((5 a) (7 b))) ⇒ (7 b)
+(assoc 2.0 '((1 a) (2 b)) =) ⇒ (2 b)
+(let* ((a '(1 2 3)) (b (list-copy a))) (set-car! b 9) (list a b)) ⇒ ((1 2 3) (9 2 3))
+(list-copy '(1 2 . 3)) ⇒ (1 2 . 3)
+; Every path of three and four steps: the mark is where the name leads.
+(caaar '(((mark . 1) . 2) . 3)) ⇒ mark
+(caadr '(3 . ((mark . 1) . 2))) ⇒ mark
+(cadar '((2 . (mark . 1)) . 3)) ⇒ mark
+(caddr '(3 . (2 . (mark . 1)))) ⇒ mark
+(cdaar '(((1 . mark) . 2) . 3)) ⇒ mark
+(cdadr '(3 . ((1 . mark) . 2))) ⇒ mark
+(cddar '((2 . (1 . mark)) . 3)) ⇒ mark
+(cdddr '(3 . (2 . (1 . mark)))) ⇒ mark
+(caaaar '((((mark . 1) . 2) . 3) . 4)) ⇒ mark
+(caaadr '(4 . (((mark . 1) . 2) . 3))) ⇒ mark
+(caadar '((3 . ((mark . 1) . 2)) . 4)) ⇒ mark
+(caaddr '(4 . (3 . ((mark . 1) . 2)))) ⇒ mark
+(cadaar '(((2 . (mark . 1)) . 3) . 4)) ⇒ mark
+(cadadr '(4 . ((2 . (mark . 1)) . 3))) ⇒ mark
+(caddar '((3 . (2 . (mark . 1))) . 4)) ⇒ mark
+(cadddr '(4 . (3 . (2 . (mark . 1))))) ⇒ mark
+(cdaaar '((((1 . mark) . 2) . 3) . 4)) ⇒ mark
+(cdaadr '(4 . (((1 . mark) . 2) . 3))) ⇒ mark
+(cdadar '((3 . ((1 . mark) . 2)) . 4)) ⇒ mark
+(cdaddr '(4 . (3 . ((1 . mark) . 2)))) ⇒ mark
+(cddaar '(((2 . (1 . mark)) . 3) . 4)) ⇒ mark
+(cddadr '(4 . ((2 . (1 . mark)) . 3))) ⇒ mark
+(cdddar '((3 . (2 . (1 . mark))) . 4)) ⇒ mark
+(cddddr '(4 . (3 . (2 . (1 . mark))))) ⇒ mark

@@ -33,3 +33,9 @@
 '-> ⇒ ->
 '<=? ⇒ <=?
 'λ ⇒ λ
+(symbol? (string->symbol "a b")) ⇒ #t
+(symbol=? 'p 'p) ⇒ #t
+(symbol=? 'p 'P) ⇒ #f
+(eq? 'bitBlt (string->symbol (string-append "bit" "Blt"))) ⇒ #t
+(symbol->string (string->symbol "Two Words")) ⇒ "Two Words"
+(let ((s (symbol->string 'abc))) (string-set! s 0 #\z) 'abc) ⇒ abc

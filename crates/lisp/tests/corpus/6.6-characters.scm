@@ -48,3 +48,41 @@
 (digit-value #\x0664) ⇒ 4
 (digit-value #\x0AE6) ⇒ 0
 (digit-value #\a) ⇒ #f
+; Folding: what differs by case alone becomes the same.
+(char-foldcase #\ſ) ⇒ #\s
+(char-foldcase #\ς) ⇒ #\σ
+(char-foldcase #\ß) ⇒ #\ß
+(char-foldcase #\ẞ) ⇒ #\ß
+(char-foldcase #\ı) ⇒ #\ı
+(char-foldcase #\İ) ⇒ #\İ
+(char-foldcase #\x212A) ⇒ #\k
+(char-foldcase #\x2126) ⇒ #\ω
+(char-foldcase #\xB5) ⇒ #\μ
+(char-foldcase #\x1F88) ⇒ #\ᾀ
+(char-foldcase #\x13A0) ⇒ #\Ꭰ
+(char-foldcase #\xAB70) ⇒ #\Ꭰ
+(char-foldcase #\x1C5) ⇒ #\ǆ
+(char-ci=? #\Σ #\σ #\ς) ⇒ #t
+(char-ci=? #\ſ #\S) ⇒ #t
+(char-ci=? #\ϐ #\Β) ⇒ #t
+(char-ci=? #\ı #\i) ⇒ #f
+(char-ci<? #\ſ #\T #\u) ⇒ #t
+(char-ci>? #\Z #\y) ⇒ #t
+(char-ci<=? #\a #\A #\b) ⇒ #t
+(char-ci>=? #\B #\b #\A) ⇒ #t
+(char-ci=? #\a 1) ⇒ !type
+; Classes and values.
+(char-alphabetic? #\space) ⇒ #f
+(char-numeric? #\x0664) ⇒ #t
+(char-whitespace? #\newline) ⇒ #t
+(char-whitespace? #\x00A0) ⇒ #t
+(char-upper-case? #\Σ) ⇒ #t
+(char-lower-case? #\Σ) ⇒ #f
+(char-lower-case? #\3) ⇒ #f
+(digit-value #\7) ⇒ 7
+(digit-value #\x0968) ⇒ 2
+(digit-value #\x) ⇒ #f
+(integer->char (char->integer #\q)) ⇒ #\q
+(char->integer #\x10FFFF) ⇒ 1114111
+(char-upcase #\ÿ) ⇒ #\Ÿ
+(char-downcase #\É) ⇒ #\é

@@ -81,3 +81,56 @@
 (string-reverse "abc") ⇒ "cba"
 (string-null? "") ⇒ #t
 (string-count "banana" (lambda (c) (char=? c #\a))) ⇒ 3
+; Full folding: one character may become several.
+(string-foldcase "Straße") ⇒ "strasse"
+(string-foldcase "ẞ") ⇒ "ss"
+(string-foldcase "ΧΑΟΣ") ⇒ "χαοσ"
+(string-foldcase "χαος") ⇒ "χαοσ"
+(string-foldcase "ſﬁ") ⇒ "sfi"
+(string-length (string-foldcase "İ")) ⇒ 2
+(string-foldcase "ıI") ⇒ "ıi"
+(string-foldcase "\x1F88;") ⇒ "ἀι"
+(string-foldcase "\xAB70;\x13F8;") ⇒ "ᎠᏰ"
+(string-ci=? "Straße" "STRASSE" "strasse") ⇒ #t
+(string-ci=? "ΧΑΟΣ" "χαος" "χαοσ") ⇒ #t
+(string-ci=? "ſ" "S") ⇒ #t
+(string-ci=? "ß" "s") ⇒ #f
+(string-ci<? "Straßa" "STRASSB") ⇒ #t
+(string-ci>? "STRASSB" "straßa") ⇒ #t
+(string-ci<=? "ß" "SS" "st") ⇒ #t
+(string-ci>=? "st" "SS" "ß") ⇒ #t
+(string-downcase "ΧΑΟΣ ΧΑΟΣΣ") ⇒ "χαος χαοσς"
+(string-upcase "ﬁ") ⇒ "FI"
+; Strings one by one.
+(string? "") ⇒ #t
+(string? #\a) ⇒ #f
+(string-length (make-string 3)) ⇒ 3
+(make-string 2 #\-) ⇒ "--"
+(make-string 2 "-") ⇒ !type
+(string #\p #\λ) ⇒ "pλ"
+(string-length "") ⇒ 0
+(string-ref "pqr" 0) ⇒ #\p
+(string-ref "pqr" -1) ⇒ !range
+(define (stars) (make-string 3 #\*)) (let ((s (stars))) (string-set! s 0 #\?) (list s (stars))) ⇒ ("?**" "***")
+(string=? "pq" "pq") ⇒ #t
+(string=? "pq" "pq" "pr") ⇒ #f
+(string<? "p" "q" "p") ⇒ #f
+(string<? "" "a") ⇒ #t
+(string>=? "a" "") ⇒ #t
+(substring "abcdef" 2 4) ⇒ "cd"
+(string-append "one" " " "two") ⇒ "one two"
+(string->list "pqr") ⇒ (#\p #\q #\r)
+(string->list "pqr" 1) ⇒ (#\q #\r)
+(string->list "pqr" 1 2) ⇒ (#\q)
+(list->string '()) ⇒ ""
+(string-copy "pqr") ⇒ "pqr"
+(let* ((a "pqr") (b (string-copy a))) (string-set! b 0 #\z) (list a b)) ⇒ ("pqr" "zqr")
+(let ((to (string-copy "54321"))) (string-copy! to 1 "wxyz" 1 3) to) ⇒ "5xy21"
+(let ((s (string-copy "abcde"))) (string-copy! s 1 s 0 4) s) ⇒ "aabcd"
+(let ((s (string-copy "abcde"))) (string-fill! s #\-) s) ⇒ "-----"
+(let ((s (string-copy "abcde"))) (string-fill! s #\- 1 3) s) ⇒ "a--de"
+(string-map char-foldcase "AbCdE") ⇒ "abcde"
+(string-map (lambda (c) (integer->char (+ 1 (char->integer c)))) "GZK") ⇒ "H[L"
+(string-map (lambda (c k) (if (eqv? k #\u) (char-upcase c) (char-downcase c))) "letters here" "ululul") ⇒ "LeTtEr"
+(let ((seen '())) (string-for-each (lambda (c) (set! seen (cons (char->integer c) seen))) "abc") seen) ⇒ (99 98 97)
+(let ((seen '())) (string-for-each (lambda (a b) (set! seen (cons (string a b) seen))) "abc" "xy") seen) ⇒ ("by" "ax")

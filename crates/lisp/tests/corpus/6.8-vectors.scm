@@ -44,3 +44,37 @@
 (utf8->string #u8(255)) ⇒ !range
 (string->utf8 "λ") ⇒ #u8(206 187)
 (utf8->string (string->utf8 "héllo") 1 3) ⇒ "é"
+; Vectors one by one.
+(vector? (vector)) ⇒ #t
+(vector? "v") ⇒ #f
+(vector-length (make-vector 3)) ⇒ 3
+(vector-length #()) ⇒ 0
+(vector 'p "q" 3) ⇒ #(p "q" 3)
+(vector-ref #(1 1 2 3 5 8 13) (exact (round (* 2 (acos -1))))) ⇒ 13
+(let ((v (vector 0 '(1 1) "two"))) (vector-set! v 1 "one") v) ⇒ #(0 "one" "two")
+(vector->list #(p q r)) ⇒ (p q r)
+(vector->list #(p q r) 2) ⇒ (r)
+(vector->list #(p q r) 1 2) ⇒ (q)
+(vector->list #(p q r) 2 1) ⇒ !range
+(list->vector '()) ⇒ #()
+(list->vector '(p . q)) ⇒ !type
+(string->vector "PQR") ⇒ #(#\P #\Q #\R)
+(string->vector "PQR" 1 2) ⇒ #(#\Q)
+(vector->string #(#\1 #\2 #\3)) ⇒ "123"
+(vector->string #(#\1 #\2 #\3) 1) ⇒ "23"
+(vector->string #(1)) ⇒ !type
+(let* ((a #(1 8 2 8)) (b (vector-copy a))) (vector-set! b 0 3) (list a b (vector-copy b 1 3))) ⇒ (#(1 8 2 8) #(3 8 2 8) #(8 2))
+(vector-copy #(1 2) 3) ⇒ !range
+(let ((a (vector 1 2 3 4 5))) (vector-copy! a 0 a 2) a) ⇒ #(3 4 5 4 5)
+(let ((a (vector 1 2 3 4 5))) (vector-copy! a 2 #(p q)) a) ⇒ #(1 2 p q 5)
+(vector-append) ⇒ #()
+(vector-append #(p) #() #(q r)) ⇒ #(p q r)
+(vector-append #(p) '(q)) ⇒ !type
+(let ((v (vector 1 2 3))) (vector-fill! v 0) v) ⇒ #(0 0 0)
+(let ((v (vector 1 2 3))) (vector-fill! v 0 2) v) ⇒ #(1 2 0)
+(vector-map car #((p q) (r s))) ⇒ #(p r)
+(vector-map (lambda (n) (expt n n)) #(1 2 3 4)) ⇒ #(1 4 27 256)
+(vector-map * #(1 2 3) #(10 20)) ⇒ #(10 40)
+(let ((n 0)) (vector-sort (vector-map (lambda (ignored) (set! n (+ n 1)) n) #(a b)) <)) ⇒ #(1 2)
+(let ((v (make-vector 4))) (vector-for-each (lambda (i) (vector-set! v i (* 10 i))) #(0 1 2 3)) v) ⇒ #(0 10 20 30)
+(let ((sum 0)) (vector-for-each (lambda (a b) (set! sum (+ sum (* a b)))) #(1 2 3) #(4 5)) sum) ⇒ 14

@@ -27,3 +27,15 @@
 (string->utf8 "abc" 1 2) ⇒ #u8(98)
 (equal? #u8(1 2) (bytevector 1 2)) ⇒ #t
 (equal? #u8(1 2) #u8(2 1)) ⇒ #f
+(bytevector 7 8 9) ⇒ #u8(7 8 9)
+(bytevector? "b") ⇒ #f
+(bytevector-length #u8()) ⇒ 0
+(make-bytevector 3 7) ⇒ #u8(7 7 7)
+(let* ((a #u8(1 2 3 4)) (b (bytevector-copy a))) (bytevector-u8-set! b 0 9) (list a b)) ⇒ (#u8(1 2 3 4) #u8(9 2 3 4))
+(let ((a (bytevector 1 2 3 4 5))) (bytevector-copy! a 0 a 2) a) ⇒ #u8(3 4 5 4 5)
+(bytevector-append #u8(1) #u8() #u8(2 3)) ⇒ #u8(1 2 3)
+(utf8->string #u8(#x50 #x51)) ⇒ "PQ"
+(utf8->string #u8(#x50 #x51 #x52) 1 2) ⇒ "Q"
+(string->utf8 "é") ⇒ #u8(195 169)
+(string->utf8 "pqr" 2) ⇒ #u8(114)
+(let ((b (bytevector 1 2 3))) (bytevector-fill! b 9 1) b) ⇒ #u8(1 9 9)

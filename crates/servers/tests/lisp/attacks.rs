@@ -49,7 +49,7 @@ pub(crate) fn attacks_end_in_their_limit_and_the_server_lives() {
         ),
         (
             "(let ((x (list 1)) (y (list 1))) (set-cdr! x x) (length x))",
-            "steps",
+            "type",
         ),
         (
             "(let ((k #f)) (call/cc (lambda (c) (set! k c))) (k 1))",
