@@ -19,6 +19,16 @@ use tokio::time::{Instant, Sleep, sleep};
 use crate::service::{Answer, AnswerFuture, Outlet, Sent, Undeliverable};
 
 use super::HttpSettings;
+use super::connections::Serving;
+use super::kept::KeptEvents;
+
+/// While the budget of all streams is exhausted, each may hold this much all the same, so that a
+/// client that does not read cannot silence the others.
+const SMALL_SHARE: usize = 16 * 1024;
+
+/// How many bytes of events are handed to a connection at once; the rest stays in the log, where it
+/// counts.
+const CHUNK: usize = 64 * 1024;
 
 /// How many times over the limit events may pile up that cannot be dropped.
 const HARD_FACTOR: usize = 4;
@@ -29,6 +39,7 @@ pub(super) struct EventLog {
     stream: u64,
     max_events: usize,
     max_bytes: usize,
+    kept: Arc<KeptEvents>,
     state: Mutex<LogState>,
 }
 
@@ -42,11 +53,15 @@ struct LogState {
     bytes: usize,
     /// Counts readers; only the newest one reads.
     reader: u64,
+    /// How many of them are still there.
+    present: usize,
     waker: Option<Waker>,
     /// No more events will come.
     finished: bool,
     /// The present reader shall end and come back later.
     interrupted: bool,
+    /// The events had to make room; there is nothing to come back for.
+    forgotten: bool,
 }
 
 #[derive(Clone)]
@@ -65,11 +80,12 @@ pub(super) enum First {
 }
 
 impl EventLog {
-    pub(super) fn new(stream: u64, settings: &HttpSettings) -> Self {
+    pub(super) fn new(stream: u64, settings: &HttpSettings, kept: &Arc<KeptEvents>) -> Self {
         Self {
             stream,
             max_events: settings.max_events,
             max_bytes: settings.max_event_bytes,
+            kept: Arc::clone(kept),
             state: Mutex::default(),
         }
     }
@@ -80,9 +96,10 @@ impl EventLog {
 
     /// Ends the stream, with its answer if there is one.
     pub(super) fn finish(&self, answer: Option<Answer>) {
+        self.kept.make_room();
         let mut state = self.lock();
         if let Some(answer) = answer {
-            state.push(answer.frame, true);
+            self.push(&mut state, answer.frame, true);
             self.trim(&mut state);
         }
         state.finished = true;
@@ -93,9 +110,32 @@ impl EventLog {
         self.lock().finished
     }
 
-    /// Whether somebody waits for the next event.
+    /// Whether a response reads the stream.
     pub(super) fn is_listened_to(&self) -> bool {
-        self.lock().waker.is_some()
+        self.lock().present > 0
+    }
+
+    /// Whether the events are gone.
+    pub(super) fn is_forgotten(&self) -> bool {
+        self.lock().forgotten
+    }
+
+    /// Gives up all events if the stream has ended and no response reads it.
+    pub(super) fn forget_if_over(&self) -> bool {
+        let mut state = self.lock();
+        if !state.finished || state.present > 0 {
+            return false;
+        }
+        state.forgotten = true;
+        state.events.clear();
+        self.kept.give_back(std::mem::take(&mut state.bytes));
+        true
+    }
+
+    /// Gives up what was read.
+    pub(super) fn drop_read(&self) {
+        let mut state = self.lock();
+        while self.pop_read(&mut state) {}
     }
 
     /// Whether nothing was sent and nothing shall be.
@@ -139,6 +179,7 @@ impl EventLog {
     pub(super) fn read_from(self: &Arc<Self>, position: u64) -> LogReader {
         let mut state = self.lock();
         state.reader += 1;
+        state.present += 1;
         state.interrupted &= position == 0 && state.read == 0;
         state.wake();
         LogReader {
@@ -157,14 +198,35 @@ impl EventLog {
     /// Drops what was read as far as there is no room for it.
     fn trim(&self, state: &mut LogState) {
         while state.events.len() > self.max_events || state.bytes > self.max_bytes {
-            match state.events.front() {
-                Some(oldest) if oldest.number <= state.read => {
-                    state.bytes -= oldest.frame.len();
-                    state.events.pop_front();
-                }
-                _ => return,
+            if !self.pop_read(state) {
+                return;
             }
         }
+    }
+
+    /// Drops the oldest event if it was read.
+    fn pop_read(&self, state: &mut LogState) -> bool {
+        let read = state.read;
+        let Some(oldest) = state.events.front().filter(|it| it.number <= read) else {
+            return false;
+        };
+        let length = oldest.frame.len();
+        state.events.pop_front();
+        state.bytes -= length;
+        self.kept.give_back(length);
+        true
+    }
+
+    fn push(&self, state: &mut LogState, mut frame: Vec<u8>, is_answer: bool) {
+        frame.truncate(frame.trim_ascii_end().len());
+        state.newest += 1;
+        state.bytes += frame.len();
+        self.kept.add(frame.len());
+        state.events.push_back(Event {
+            number: state.newest,
+            frame: frame.into(),
+            is_answer,
+        });
     }
 
     fn lock(&self) -> MutexGuard<'_, LogState> {
@@ -172,18 +234,14 @@ impl EventLog {
     }
 }
 
-impl LogState {
-    fn push(&mut self, mut frame: Vec<u8>, is_answer: bool) {
-        frame.truncate(frame.trim_ascii_end().len());
-        self.newest += 1;
-        self.bytes += frame.len();
-        self.events.push_back(Event {
-            number: self.newest,
-            frame: frame.into(),
-            is_answer,
-        });
+impl Drop for EventLog {
+    fn drop(&mut self) {
+        let bytes = self.lock().bytes;
+        self.kept.give_back(bytes);
     }
+}
 
+impl LogState {
     fn unread(&self) -> usize {
         usize::try_from(self.newest - self.read).unwrap_or(usize::MAX)
     }
@@ -201,14 +259,21 @@ impl Outlet for EventLog {
             Sent::Notice => 1,
             Sent::Change | Sent::Question => HARD_FACTOR,
         };
+        self.kept.make_room();
         let mut state = self.lock();
+        if self.kept.is_full() {
+            while self.pop_read(&mut state) {}
+            if state.bytes >= SMALL_SHARE {
+                return Err(Undeliverable);
+            }
+        }
         if state.finished
             || state.unread() >= self.max_events.saturating_mul(factor)
             || (state.bytes >= self.max_bytes.saturating_mul(factor) && state.unread() > 0)
         {
             return Err(Undeliverable);
         }
-        state.push(frame, false);
+        self.push(&mut state, frame, false);
         self.trim(&mut state);
         state.wake();
         Ok(())
@@ -259,6 +324,7 @@ impl LogReader {
 impl Drop for LogReader {
     fn drop(&mut self) {
         let mut state = self.log.lock();
+        state.present -= 1;
         if state.reader == self.reader {
             state.waker = None;
         }
@@ -274,6 +340,8 @@ pub(super) struct EventBody {
     ids: EventIds,
     keep_alive: Duration,
     silence: Pin<Box<Sleep>>,
+    /// The connection is served as long as the stream is open.
+    _serving: Option<Arc<Serving>>,
 }
 
 /// Whether events can be asked for again.
@@ -284,7 +352,12 @@ pub(super) enum EventIds {
 }
 
 impl EventBody {
-    pub(super) fn new(reader: LogReader, ids: EventIds, settings: &HttpSettings) -> Self {
+    pub(super) fn new(
+        reader: LogReader,
+        ids: EventIds,
+        settings: &HttpSettings,
+        serving: Option<Arc<Serving>>,
+    ) -> Self {
         Self {
             opening: None,
             work: None,
@@ -292,6 +365,7 @@ impl EventBody {
             ids,
             keep_alive: settings.keep_alive,
             silence: Box::pin(sleep(settings.keep_alive)),
+            _serving: serving,
         }
     }
 
@@ -343,6 +417,9 @@ impl Stream for EventBody {
         }
         let mut chunk = Vec::new();
         let ended = loop {
+            if chunk.len() >= CHUNK {
+                break false;
+            }
             match self.reader.poll_event(context) {
                 Poll::Ready(Some(event)) => self.write(&event, &mut chunk),
                 Poll::Ready(None) => break true,

@@ -18,7 +18,7 @@ use crate::incoming::{Incoming, refusal, sort_item};
 use crate::service::{Answer, AnswerFuture, Outlet, Request, Service, Work};
 
 use super::answers::{busy, empty, events, json, refuse};
-use super::events::{EventBody, EventIds, EventLog, First, parse_event_id};
+use super::events::{EventIds, EventLog, First, parse_event_id};
 use super::guard::{Refusal, accepts, prefers_stream};
 use super::headers::Claimed;
 use super::sessions::{Entry, Sessions};
@@ -121,7 +121,9 @@ impl<S: Service> Passed<'_, S> {
 
     fn initialize(&self, id: RequestId, params: Option<&RawValue>) -> Response {
         let face = self.face;
-        let Ok(entry) = Sessions::prepare(&face.service, &face.settings, &self.principal) else {
+        let prepared =
+            Sessions::prepare(&face.service, &face.settings, &face.kept, &self.principal);
+        let Ok(entry) = prepared else {
             return busy(Some(&id));
         };
         let log = entry.new_stream(&face.settings);
@@ -132,14 +134,8 @@ impl<S: Service> Passed<'_, S> {
         };
         let is_open = face.service.revision(&entry.session).is_some();
         let name = HeaderValue::from_str(&entry.id);
-        if answer.error_code.is_none()
-            && is_open
-            && face
-                .sessions
-                .insert(&face.service, &face.settings, entry)
-                .is_err()
-        {
-            return busy(Some(&id));
+        if answer.error_code.is_none() && is_open {
+            face.sessions.insert(&face.service, &face.settings, entry);
         }
         let mut response = json(StatusCode::OK, answer.frame);
         if let (true, Ok(name)) = (is_open, name) {
@@ -196,8 +192,11 @@ impl<S: Service> Passed<'_, S> {
             Poll::Ready(answer) => log.finish(answer),
             Poll::Pending => {
                 // A client that goes away has not cancelled anything (S-SHL-14).
-                let log = Arc::clone(&log);
-                tokio::spawn(async move { log.finish(future.await) });
+                let (log, working) = (Arc::clone(&log), entry.work());
+                tokio::spawn(async move {
+                    log.finish(future.await);
+                    drop(working);
+                });
             }
         }
         if !prefers_stream(self.headers)
@@ -205,14 +204,16 @@ impl<S: Service> Passed<'_, S> {
         {
             return json(StatusCode::OK, frame.to_vec());
         }
+        // The response reads the stream before others can find it and take it for abandoned.
+        let response = self.stream(entry, &log, 0);
         entry.keep(&log, face.settings.max_streams);
-        self.stream(entry, &log, 0)
+        response
     }
 
     /// A stream of what comes behind the event of that number.
     fn stream(&self, entry: &Entry<S>, log: &Arc<EventLog>, position: u64) -> Response {
         let settings = &self.face.settings;
-        let body = EventBody::new(log.read_from(position), EventIds::Written, settings);
+        let body = self.body(log.read_from(position), EventIds::Written);
         let revision = self.face.service.revision(&entry.session);
         let body = match revision {
             Some(revision) if revision.features().primed_streams => body.primed(settings.retry),
@@ -231,22 +232,14 @@ impl<S: Service> Passed<'_, S> {
             Err(refusal) => return *refusal,
         };
         let Some(last) = self.headers.get(LAST_EVENT) else {
-            let body = EventBody::new(
-                entry.general.read_on(),
-                EventIds::Written,
-                &self.face.settings,
-            );
+            let body = self.body(entry.general.read_on(), EventIds::Written);
             return events(body.into_body());
         };
         let place = last.to_str().ok().and_then(parse_event_id);
         let found = place.and_then(|(stream, number)| Some((entry.stream(stream)?, number)));
         match found {
             Some((log, number)) => {
-                let body = EventBody::new(
-                    log.read_from(number),
-                    EventIds::Written,
-                    &self.face.settings,
-                );
+                let body = self.body(log.read_from(number), EventIds::Written);
                 events(body.into_body())
             }
             None => {

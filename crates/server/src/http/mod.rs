@@ -5,10 +5,13 @@
 //! this face as well as a server built with this kit.
 
 mod answers;
+mod bodies;
+mod connections;
 mod decimal;
 mod events;
 mod guard;
 mod headers;
+mod kept;
 mod legacy;
 mod modern;
 mod sessions;
@@ -26,15 +29,18 @@ use axum::extract::{Request as HttpRequest, State};
 use axum::http::{HeaderMap, Method, StatusCode};
 use axum::response::Response;
 use axum::routing::any;
-use axum::serve::ListenerExt as _;
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 
 use crate::incoming::{Incoming, sort};
 use crate::service::{Principal, Service};
 
-use answers::{empty, refuse};
+use answers::{busy, empty, refuse};
+use bodies::{Unfinished, Unread};
+use connections::{Connection, Serving};
+use events::{EventBody, EventIds, LogReader};
 use headers::Claimed;
+use kept::KeptEvents;
 use sessions::Sessions;
 
 pub use settings::HttpSettings;
@@ -44,19 +50,24 @@ struct Face<S: Service> {
     service: S,
     settings: HttpSettings,
     sessions: Sessions<S>,
+    kept: Arc<KeptEvents>,
+    unfinished: Unfinished,
     /// One permit per handler that runs.
     slots: Arc<Semaphore>,
     /// How many requests wait for a permit.
     waiting: AtomicUsize,
 }
 
-/// The routes of a service, to be served alone or joined with others.
+/// The routes of a service, to be served alone or joined with others. How many connections there
+/// are, and how long the head of a request takes, is for whoever accepts them to limit.
 pub fn router<S: Service>(service: S, settings: HttpSettings) -> Router {
     let path = settings.path.clone();
     let face = Arc::new(Face {
         slots: Arc::new(Semaphore::new(settings.limits.max_running)),
         waiting: AtomicUsize::new(0),
         sessions: Sessions::default(),
+        kept: Arc::new(KeptEvents::new(settings.max_kept_bytes)),
+        unfinished: Unfinished::new(&settings),
         service,
         settings,
     });
@@ -72,14 +83,9 @@ pub async fn serve<S: Service>(
     settings: HttpSettings,
     shutdown: impl Future<Output = ()> + Send + 'static,
 ) -> io::Result<()> {
-    // Without this a small answer can wait for the acknowledgement of the one before.
-    let listener = listener.tap_io(|stream| {
-        // A connection that cannot be tuned still works.
-        let _ = stream.set_nodelay(true);
-    });
-    axum::serve(listener, router(service, settings))
-        .with_graceful_shutdown(shutdown)
-        .await
+    let router = router(service, settings.clone());
+    connections::serve(listener, router, &settings, shutdown).await;
+    Ok(())
 }
 
 /// One request of HTTP that may pass, with what is known about it.
@@ -87,43 +93,77 @@ struct Passed<'a, S: Service> {
     face: &'a Arc<Face<S>>,
     principal: Principal,
     headers: &'a HeaderMap,
+    /// Keeps the connection from making room.
+    serving: Option<Arc<Serving>>,
 }
 
 async fn receive<S: Service>(State(face): State<Arc<Face<S>>>, request: HttpRequest) -> Response {
     let (parts, body) = request.into_parts();
+    let connection = parts.extensions.get::<Arc<Connection>>();
     let principal = match guard::check(&face.settings, &parts.headers) {
         Ok(principal) => principal,
         Err(refusal) => return *refusal,
+    };
+    let body = match parts.method {
+        Method::POST => match read(&face, &parts.headers, body).await {
+            Ok(body) => body,
+            Err(refusal) => return *refusal,
+        },
+        _ => Bytes::new(),
     };
     let passed = Passed {
         face: &face,
         principal,
         headers: &parts.headers,
+        serving: connection.map(|it| Arc::new(it.serve())),
     };
     match parts.method {
-        Method::POST => passed.post(body).await,
+        Method::POST => passed.post(&body).await,
         Method::GET => passed.get(),
         Method::DELETE => passed.delete(),
         _ => guard::method_not_allowed(),
     }
 }
 
+/// Reads the body of a POST.
+async fn read<S: Service>(
+    face: &Face<S>,
+    headers: &HeaderMap,
+    body: Body,
+) -> Result<Bytes, guard::Refusal> {
+    guard::check_post(headers)?;
+    let settings = &face.settings;
+    let read = face.unfinished.read(body, settings).await;
+    let (status, message) = match read {
+        Ok(body) => return Ok(body),
+        Err(Unread::NoRoom) => return Err(Box::new(busy(None))),
+        Err(Unread::TooLong) => (
+            StatusCode::PAYLOAD_TOO_LARGE,
+            format!("the body is longer than {} bytes", settings.max_body),
+        ),
+        Err(Unread::TooSlow) => (
+            StatusCode::REQUEST_TIMEOUT,
+            format!("the body took longer than {:?}", settings.body_timeout),
+        ),
+        Err(Unread::Broken) => (StatusCode::BAD_REQUEST, "the body broke off".to_owned()),
+    };
+    let error = ErrorObject::new(codes::INVALID_REQUEST, message);
+    Err(Box::new(refuse(status, &error, None)))
+}
+
 impl<S: Service> Passed<'_, S> {
-    async fn post(&self, body: Body) -> Response {
-        if let Err(refusal) = guard::check_post(self.headers) {
-            return *refusal;
-        }
-        let limit = self.face.settings.max_body;
-        let Ok(body) = axum::body::to_bytes(body, limit).await else {
-            let message = format!("the body is unreadable or longer than {limit} bytes");
-            let error = ErrorObject::new(codes::INVALID_REQUEST, message);
-            return refuse(StatusCode::PAYLOAD_TOO_LARGE, &error, None);
-        };
+    async fn post(&self, body: &Bytes) -> Response {
         let claimed = match Claimed::read(self.headers) {
             Ok(claimed) => claimed,
             Err(error) => return refuse(StatusCode::BAD_REQUEST, &error, None),
         };
-        self.sort(&body, &claimed).await
+        self.sort(body, &claimed).await
+    }
+
+    /// A stream of events as the body of the answer.
+    fn body(&self, reader: LogReader, ids: EventIds) -> EventBody {
+        let settings = &self.face.settings;
+        EventBody::new(reader, ids, settings, self.serving.clone())
     }
 
     async fn sort(&self, body: &Bytes, claimed: &Claimed) -> Response {

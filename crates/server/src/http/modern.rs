@@ -13,7 +13,7 @@ use serde_json::value::RawValue;
 use crate::service::{Answer, AnswerFuture, Outlet, Request, Service, Work};
 
 use super::answers::{self, busy, empty, events, refuse};
-use super::events::{EventBody, EventIds, EventLog};
+use super::events::{EventIds, EventLog};
 use super::guard::prefers_stream;
 use super::headers::{self, Claimed};
 use super::{Face, Passed};
@@ -46,7 +46,7 @@ impl<S: Service> Passed<'_, S> {
         if let Err(error) = headers::check(self.headers, claimed, method, params, mirrored) {
             return refuse(StatusCode::BAD_REQUEST, &error, Some(&id));
         }
-        let log = Arc::new(EventLog::new(0, &self.face.settings));
+        let log = Arc::new(EventLog::new(0, &self.face.settings, &self.face.kept));
         let outlet: Arc<dyn Outlet> = Arc::clone(&log) as Arc<dyn Outlet>;
         let session = service.open(self.principal.clone(), Arc::clone(&outlet));
         let request = Request {
@@ -87,7 +87,7 @@ impl<S: Service> Passed<'_, S> {
             Some(Some(answer)) => answers::modern(answer),
             Some(None) => empty(StatusCode::NO_CONTENT),
             None => {
-                let body = EventBody::new(log.read_from(0), EventIds::Omitted, &self.face.settings);
+                let body = self.body(log.read_from(0), EventIds::Omitted);
                 let body = if log.is_finished() {
                     body
                 } else {

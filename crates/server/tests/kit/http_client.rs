@@ -106,7 +106,7 @@ pub(crate) struct Answered {
 }
 
 impl Answered {
-    async fn read(stream: TcpStream) -> Self {
+    pub(crate) async fn read(stream: TcpStream) -> Self {
         let mut stream = BufReader::new(stream);
         let mut line = String::new();
         stream.read_line(&mut line).await.unwrap();

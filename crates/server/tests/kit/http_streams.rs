@@ -195,18 +195,13 @@ async fn s_shl_25_and_26_a_session_must_be_named_and_alive() {
 }
 
 #[tokio::test]
-async fn there_are_so_many_sessions_and_idle_ones_make_room() {
+async fn a_session_that_is_not_used_ends() {
     let mut settings = HttpSettings::default();
-    settings.max_sessions = 2;
     settings.session_idle = Duration::from_millis(300);
     let address = start(&hello().build().unwrap(), settings).await;
     let open = || Post::legacy(&initialize("2025-11-25", json!({}))).send(address);
     let first = open().await;
     let id = first.header("mcp-session-id").unwrap().to_owned();
-    assert_eq!(
-        (first.status, open().await.status, open().await.status),
-        (200, 200, 503)
-    );
     // One whose stream is open is in use.
     let stream = Post::method("GET")
         .header("accept", "text/event-stream")

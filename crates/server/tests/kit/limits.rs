@@ -16,7 +16,13 @@
 //! | `max_redeemed` | `asking::s_mrtr_09_a_redeemed_state_is_good_once` |
 //! | `end_grace` | `the_end_of_input_has_a_grace` |
 //! | HTTP `max_body` | `http::fault_61_a_body_has_a_greatest_length` |
-//! | HTTP `max_sessions`, `session_idle` | `http_streams::there_are_so_many_sessions_and_idle_ones_make_room` |
+//! | HTTP `max_connections` | `http_limits::fault_70_so_many_connections_are_open_and_those_that_wait_make_room`, `http_limits::fault_70_a_server_with_few_descriptors_does_not_go_deaf` |
+//! | HTTP `header_timeout` | `http_limits::fault_70_a_head_that_does_not_end_is_given_up` |
+//! | HTTP `body_timeout` | `http_limits::fault_70_a_body_that_does_not_end_is_given_up` |
+//! | HTTP `max_unfinished_bytes` | `http_limits::fault_70_unfinished_bodies_hold_so_much_together` |
+//! | HTTP `max_sessions`, `max_sessions_per_principal` | `http_limits::fault_70_the_idlest_session_of_a_principal_makes_room` |
+//! | HTTP `session_idle` | `http_streams::a_session_that_is_not_used_ends` |
+//! | HTTP `max_kept_bytes` | `http_limits::fault_70_kept_events_of_all_sessions_share_one_budget` |
 //! | HTTP `max_events` | `http_streams::so_many_events_wait_for_a_client_that_does_not_read`, `http_streams::a_subscription_that_does_not_keep_up_ends` |
 //! | HTTP `max_event_bytes` | `http_streams::so_many_bytes_wait_for_a_client_that_does_not_read` |
 //! | HTTP `max_streams` | `http_streams::so_many_finished_streams_are_kept_for_clients_that_come_back` |
@@ -42,6 +48,7 @@ fn every_setting_is_in_the_table_and_every_test_of_the_table_exists() {
     let pages = [
         ("limits", include_str!("limits.rs")),
         ("http", include_str!("http.rs")),
+        ("http_limits", include_str!("http_limits.rs")),
         ("http_streams", include_str!("http_streams.rs")),
         ("tasks", include_str!("tasks.rs")),
         ("asking", include_str!("asking.rs")),

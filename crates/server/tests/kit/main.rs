@@ -8,6 +8,7 @@ mod changes;
 mod handlers;
 mod http;
 mod http_client;
+mod http_limits;
 mod http_streams;
 mod limits;
 mod opening;
