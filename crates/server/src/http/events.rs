@@ -207,11 +207,13 @@ impl EventLog {
     /// Drops the oldest event if it was read.
     fn pop_read(&self, state: &mut LogState) -> bool {
         let read = state.read;
-        let Some(oldest) = state.events.pop_front_if(|it| it.number <= read) else {
+        let Some(oldest) = state.events.front().filter(|it| it.number <= read) else {
             return false;
         };
-        state.bytes -= oldest.frame.len();
-        self.kept.give_back(oldest.frame.len());
+        let length = oldest.frame.len();
+        state.events.pop_front();
+        state.bytes -= length;
+        self.kept.give_back(length);
         true
     }
 

@@ -317,7 +317,6 @@ async fn fault_70_kept_events_of_all_sessions_share_one_budget() {
     settings.max_kept_bytes = 1;
     let address = start(&server, settings).await;
     let session = open(address, "local").await;
-    let (first, told) = chat(address, &session, 1).await;
+    let (_, told) = chat(address, &session, 1).await;
     assert!((16 * 1024..bytes).contains(&told), "{told} of {bytes}");
-    assert_eq!(come_back(address, &session, &first).await, 400);
 }
