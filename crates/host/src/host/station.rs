@@ -3,6 +3,7 @@
 //! Owns requests to one server: waiting for it, repeating what is safe, telling of it in events.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::time::Duration;
 
 use attache_client::protocol::{
     Entries, Era, LogLevel, Method as _, Prompt, ReadResource, ReadResourceResult, Resource,
