@@ -21,13 +21,14 @@ use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Notify, watch};
 use tokio::task::JoinSet;
+use tokio::time::timeout;
 
 use super::HttpSettings;
 
 /// The longest head of a request in bytes, and how much of a body is read ahead.
 const MAX_HEAD: usize = 64 * 1024;
 
-/// How long to wait after the system had no descriptor for a connection.
+/// How long to wait at most after the system had no descriptor for a connection.
 const SHORTAGE_PAUSE: Duration = Duration::from_millis(20);
 
 /// Accepts and serves connections until `shutdown` ends, then lets open requests end. Dropping the
@@ -79,7 +80,8 @@ async fn accept(
             Err(error) if is_of_the_client(&error) => {}
             Err(_) => {
                 connections.make_room();
-                tokio::time::sleep(SHORTAGE_PAUSE).await;
+                // Where none could end, another part of the process has to give something back.
+                let _ = timeout(SHORTAGE_PAUSE, connections.changed.notified()).await;
             }
         }
     }
