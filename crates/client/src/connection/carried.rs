@@ -66,10 +66,15 @@ impl Link {
         }
     }
 
+    /// Whether each message travels on a way of its own, as over HTTP.
+    pub(crate) fn is_carried(&self) -> bool {
+        matches!(self.outlet, Outlet::Carrier(_))
+    }
+
     /// Whether parts of a request are mirrored in headers (C-SHM-13).
     pub(crate) fn mirrors_in_headers(&self) -> bool {
         let modern = self.revision().map(Revision::era) == Some(Era::Modern);
-        modern && matches!(self.outlet, Outlet::Carrier(_))
+        modern && self.is_carried()
     }
 
     /// Waits until the server may be connected to again, after so many failures in a row (P9).
