@@ -77,6 +77,8 @@ struct Places {
     lock: Option<PathBuf>,
     /// Logins are the user's, whatever servers are named.
     logins: Option<PathBuf>,
+    /// Which servers are probed in vain is remembered of typed ones too.
+    probes: Option<PathBuf>,
 }
 
 impl Roster {
@@ -96,6 +98,7 @@ impl Roster {
             Target::Named(name) => Self::configured(configuration)?.only(name)?,
         };
         roster.places.logins = configuration.logins_folder();
+        roster.places.probes = configuration.state_folder();
         if overrides.are_for_one_server() && roster.len() > 1 {
             return Err(Failure::usage("--env and --cwd are for one server")
                 .hint("name it, or give its command after `--`"));
@@ -140,7 +143,7 @@ impl Roster {
                 state,
                 answers: configuration.answers_file(),
                 lock: configuration.lock_file(),
-                logins: None,
+                ..Places::default()
             },
         })
     }
@@ -288,6 +291,9 @@ impl Roster {
             .answers(Arc::new(answers));
         if let Some(folder) = self.places.state {
             builder = builder.state_folder(folder);
+        }
+        if let Some(folder) = self.places.probes {
+            builder = builder.probes_folder(folder);
         }
         if let Some(server) = self.typed {
             builder = builder.server_on_the_spot(server);

@@ -159,7 +159,7 @@ fn load(path: &Path, fingerprint: &str) -> Option<Stored> {
 
 /// A digest of how a server is reached. Variables count by name only: their values may be secrets,
 /// and a digest of a short secret gives it away.
-fn fingerprint(config: &ServerConfig) -> String {
+pub(crate) fn fingerprint(config: &ServerConfig) -> String {
     let words: Vec<String> = match &config.transport {
         Transport::Stdio {
             command,

@@ -122,6 +122,7 @@ impl Station {
                     }
                     Provenance::Made(maker) => Target::made_by(maker.clone(), &config, questions),
                 };
+                let target = target.remembering(&config, shared.probes.as_ref());
                 let (shared, epochs) = (shared.clone(), epochs.clone());
                 let witness = ServerWitness::new(&config, shared, epochs, station.clone());
                 Supervised::new(&config, target, Arc::new(witness))
