@@ -50,6 +50,7 @@ pub(crate) enum Kind {
     ProtocolError,
     Spawn,
     Connect,
+    Incompatible,
     Config,
     Usage,
     Refused,
@@ -69,6 +70,7 @@ impl Kind {
             Self::ProtocolError => "protocol_error",
             Self::Spawn => "spawn",
             Self::Connect => "connect",
+            Self::Incompatible => "incompatible",
             Self::Config => "config",
             Self::Usage => "usage",
             Self::Refused => "refused",
@@ -348,9 +350,11 @@ impl Failure {
             ConnectError::Lost(reason) => failure
                 .hint("run the command by itself to see why it leaves")
                 .with_details(stderr_of(reason)),
-            ConnectError::NoCommonRevision { .. } => {
-                failure.hint("leave out --era and --protocol to take what the server offers")
+            ConnectError::NoCommonRevision { .. } => Self {
+                kind: Kind::Incompatible,
+                ..failure
             }
+            .hint("leave out --era and --protocol to take what the server offers"),
             ConnectError::Refused(error) => Self {
                 code: Some(error.code),
                 meaning: meaning(error),

@@ -84,6 +84,8 @@ struct Places {
     lock: Option<PathBuf>,
     /// Logins are the user's, whatever servers are named.
     logins: Option<PathBuf>,
+    /// Which servers are probed in vain is remembered of typed ones too.
+    probes: Option<PathBuf>,
 }
 
 impl Roster {
@@ -103,6 +105,7 @@ impl Roster {
             Target::Named(name) => Self::configured(configuration)?.only(name)?,
         };
         roster.places.logins = configuration.logins_folder();
+        roster.places.probes = configuration.state_folder();
         if overrides.are_for_one_server() && roster.len() > 1 {
             return Err(Failure::usage("--env and --cwd are for one server")
                 .hint("name it, or give its command after `--`"));
@@ -149,7 +152,7 @@ impl Roster {
                 answers: configuration.answers_file(),
                 pins: configuration.pins_folder(),
                 lock: configuration.lock_file(),
-                logins: None,
+                ..Places::default()
             },
         })
     }
@@ -321,6 +324,9 @@ impl Roster {
             .answers(Arc::new(answers));
         if let Some(folder) = self.places.state {
             builder = builder.state_folder(folder);
+        }
+        if let Some(folder) = self.places.probes {
+            builder = builder.probes_folder(folder);
         }
         if let Some(server) = self.typed {
             builder = builder.server_on_the_spot(server);

@@ -14,7 +14,7 @@ use crate::error::{ConnectError, Error};
 use crate::http::{HttpFlavor, HttpTarget, NotOlder, Older, Streamable, Wire};
 use crate::lifeline::Lifeline;
 use crate::negotiate::{Negotiation, Opening, opening};
-use crate::process;
+use crate::process::{self, InputRead};
 use crate::server::{Server, Target};
 use crate::settings::EraChoice;
 
@@ -66,10 +66,11 @@ impl Server {
             return self.connect_sse(target, lifeline).await;
         }
         let mut opening = self.opening();
+        let mut again = self.may_restart();
         let mut failures = 0;
         loop {
-            let link = self.open(lifeline).await?;
-            let error = match self.agree(link, lifeline, opening).await {
+            let opened = self.open(lifeline).await?;
+            let error = match self.agree(opened, lifeline, opening).await {
                 Ok(client) => return Ok(client),
                 Err(error) => error,
             };
@@ -77,9 +78,20 @@ impl Server {
                 // Some legacy servers leave when the first message is not `initialize`; they get a
                 // second start (fault 30).
                 (Target::Process(_), ConnectError::Lost(_))
-                    if opening == Opening::Probe && self.may_restart() =>
+                    if again && opening == Opening::Probe =>
                 {
+                    again = false;
+                    self.probe_in_vain.store(true, Ordering::Relaxed);
                     opening = Opening::Initialize;
+                }
+                // What an earlier program found out holds no more.
+                (
+                    Target::Process(_) | Target::Http(_),
+                    ConnectError::Refused(_) | ConnectError::NoCommonRevision { .. },
+                ) if again && self.told_legacy.swap(false, Ordering::Relaxed) => {
+                    again = false;
+                    self.probe_in_vain.store(false, Ordering::Relaxed);
+                    opening = Opening::Probe;
                 }
                 // A server that fails has not said what it speaks (eras.md 2.2).
                 (Target::Http(_), ConnectError::Http(http))
@@ -98,10 +110,11 @@ impl Server {
     /// Negotiates over an open transport.
     async fn agree(
         &self,
-        link: Arc<Link>,
+        opened: Opened,
         lifeline: &mut Option<Lifeline>,
         opening: Opening,
     ) -> Result<Client, ConnectError> {
+        let Opened { link, input_read } = opened;
         let Some(current) = lifeline.as_ref() else {
             return Err(ConnectError::StreamsUsedUp);
         };
@@ -110,9 +123,15 @@ impl Server {
             settings: &self.settings,
             capabilities: self.handlers.capabilities(),
         };
-        let agreement = negotiation.run(opening, current.first_sign(&link)).await?;
+        let heard = current.heard(&link, input_read);
+        let agreement = negotiation.run(opening, heard).await?;
         let legacy = agreement.revision.era() == Era::Legacy;
         self.known_legacy.store(legacy, Ordering::Relaxed);
+        self.told_legacy.store(false, Ordering::Relaxed);
+        if opening == Opening::Probe {
+            self.probe_in_vain
+                .store(agreement.was_silent, Ordering::Relaxed);
+        }
         match lifeline.take() {
             Some(lifeline) => Ok(Client::new(link, lifeline, agreement, &self.settings)),
             None => Err(ConnectError::StreamsUsedUp),
@@ -121,6 +140,7 @@ impl Server {
 
     fn no_session(&self, error: ConnectError) -> Error {
         self.known_legacy.store(false, Ordering::Relaxed);
+        self.probe_in_vain.store(false, Ordering::Relaxed);
         Error::Connect(error)
     }
 
@@ -186,7 +206,9 @@ impl Server {
         older.carrier.attach(&link);
         let reading = tokio::spawn(older.stream.run(link.clone()));
         *lifeline = Some(Lifeline::of_carrier(&link, vec![reading]));
-        let agreed = self.agree(link, lifeline, Opening::Initialize).await;
+        let agreed = self
+            .agree(Opened::of(link), lifeline, Opening::Initialize)
+            .await;
         agreed.map_err(|error| self.no_session(error))
     }
 
@@ -200,9 +222,30 @@ impl Server {
     pub fn most_processes_of_a_connect(&self) -> u64 {
         match (&self.target, self.opening()) {
             (Target::Process(_), Opening::Probe) if self.may_restart() => 2,
+            (Target::Process(_), _) if self.is_told_legacy() => 2,
             (Target::Process(_), _) => 1,
             (Target::Streams(_) | Target::Http(_), _) => 0,
         }
+    }
+
+    /// Says what an earlier program found out about this server: that its probe was in vain. It is
+    /// greeted with `initialize` then, and probed only if that is refused.
+    #[must_use]
+    pub fn unprobed(self) -> Self {
+        self.told_legacy.store(true, Ordering::Relaxed);
+        self.probe_in_vain.store(true, Ordering::Relaxed);
+        self
+    }
+
+    /// Whether the last connect found that probing this server costs time and brings nothing: it
+    /// is of the legacy era and stays silent, or leaves. Worth remembering for
+    /// [`unprobed`](Self::unprobed).
+    pub fn is_probed_in_vain(&self) -> bool {
+        self.probe_in_vain.load(Ordering::Relaxed)
+    }
+
+    fn is_told_legacy(&self) -> bool {
+        self.settings.era == EraChoice::Auto && self.told_legacy.load(Ordering::Relaxed)
     }
 
     fn may_restart(&self) -> bool {
@@ -210,7 +253,9 @@ impl Server {
     }
 
     fn opening(&self) -> Opening {
-        if self.settings.era == EraChoice::Auto && self.known_legacy.load(Ordering::Relaxed) {
+        let known =
+            self.settings.era == EraChoice::Auto && self.known_legacy.load(Ordering::Relaxed);
+        if known || self.is_told_legacy() {
             Opening::Initialize
         } else {
             opening(&self.settings)
@@ -218,7 +263,7 @@ impl Server {
     }
 
     /// Opens the streams, starting the process if there is one, and sets the tasks to work.
-    async fn open(&self, lifeline: &mut Option<Lifeline>) -> Result<Arc<Link>, Error> {
+    async fn open(&self, lifeline: &mut Option<Lifeline>) -> Result<Opened, Error> {
         match &self.target {
             Target::Process(launch) => {
                 // A former attempt ends before the next one begins (fault 8).
@@ -227,6 +272,7 @@ impl Server {
                 }
                 self.processes.fetch_add(1, Ordering::Relaxed);
                 let spawned = process::spawn(launch).await?;
+                let input_read = spawned.input_read();
                 let link = self.link(self.stream_outlet(Box::new(spawned.stdin)));
                 *lifeline = Some(Lifeline::of_process(
                     &link,
@@ -234,7 +280,7 @@ impl Server {
                     spawned.stderr,
                     spawned.child,
                 ));
-                Ok(link)
+                Ok(Opened { link, input_read })
             }
             Target::Streams(streams) => {
                 let streams = streams
@@ -244,14 +290,14 @@ impl Server {
                     .ok_or(Error::Connect(ConnectError::StreamsUsedUp))?;
                 let link = self.link(self.stream_outlet(streams.write));
                 *lifeline = Some(Lifeline::of_streams(&link, streams.read));
-                Ok(link)
+                Ok(Opened::of(link))
             }
             Target::Http(target) => {
                 let carrier = Streamable::new(target, &self.settings).map_err(Error::Input)?;
                 let link = self.link(Outlet::Carrier(Arc::new(carrier.clone())));
                 carrier.attach(&link);
                 *lifeline = Some(Lifeline::of_carrier(&link, Vec::new()));
-                Ok(link)
+                Ok(Opened::of(link))
             }
         }
     }
@@ -269,6 +315,22 @@ impl Server {
         match &self.target {
             Target::Http(target) => target.asked.clone(),
             Target::Process(_) | Target::Streams(_) => AskedClock::default(),
+        }
+    }
+}
+
+/// A transport that is open.
+struct Opened {
+    link: Arc<Link>,
+    /// What tells that the server has read what was sent, if anything does.
+    input_read: Option<InputRead>,
+}
+
+impl Opened {
+    fn of(link: Arc<Link>) -> Self {
+        Self {
+            link,
+            input_read: None,
         }
     }
 }

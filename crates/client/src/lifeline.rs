@@ -12,7 +12,7 @@ use tokio::task::JoinHandle;
 
 use crate::connection::{Link, ReadEnd, WriteEnd};
 use crate::error::CloseReason;
-use crate::process::{ExitReason, Ladder, ServerProcess};
+use crate::process::{ExitReason, InputRead, Ladder, ServerProcess};
 use crate::settings::Timeouts;
 use crate::stderr::Stderr;
 use crate::telling_line::LINES_LOOKED_AT;
@@ -27,6 +27,8 @@ const STDERR_PATIENCE: Duration = Duration::from_millis(20);
 const LEFT_OUTPUT_PATIENCE: Duration = Duration::from_millis(30);
 /// How long to wait at the most for a tree of processes that was killed.
 const KILL_PATIENCE: Duration = Duration::from_secs(5);
+/// How long a server is given to begin, where nothing shows whether it has.
+const BEGINNING: Duration = Duration::from_millis(700);
 
 pub(crate) struct Lifeline {
     link: Arc<Link>,
@@ -134,13 +136,24 @@ impl Lifeline {
         self.stderr.tail_lines(LINES_LOOKED_AT)
     }
 
-    /// Resolves when the server has written anything at all.
-    pub(crate) fn first_sign<'a>(&self, link: &'a Link) -> impl Future<Output = ()> + use<'a> {
+    /// Resolves when the server can be taken to have heard what was sent to it: when it has read
+    /// it or, where that cannot be seen, when it has written anything or had a while to begin.
+    pub(crate) fn heard<'a>(
+        &self,
+        link: &'a Link,
+        input_read: Option<InputRead>,
+    ) -> impl Future<Output = ()> + use<'a> {
         let stderr = self.stderr.clone();
         async move {
+            if let Some(input_read) = input_read {
+                link.flushed().await;
+                return input_read.await;
+            }
+            let begun = BEGINNING.min(link.timeouts.start_grace);
             tokio::select! {
                 () = link.first_sign.notified() => {}
                 () = stderr.first_sign() => {}
+                () = tokio::time::sleep(begun) => {}
             }
         }
     }

@@ -4,6 +4,7 @@
 
 use std::future::Future;
 use std::sync::Arc;
+use std::time::Duration;
 
 use attache_protocol::frame::{MetaFields, Params};
 use attache_protocol::{
@@ -11,16 +12,23 @@ use attache_protocol::{
     InitializeParams, InitializeResult, Initialized, Json, Method, NoParams, Payload, Revision,
     ServerCapabilities, UnsupportedVersionData, codes, meta, shortened,
 };
-use tokio::time::Instant;
 
 use crate::connection::{Exchange, FOR_EVER, Failure, Link, Patience, ProgressWish, TimeLeft};
 use crate::error::{ConnectError, Meaning, ServerError};
 use crate::http::HttpError;
 use crate::settings::{EraChoice, InitializedNotice, Settings, TasksExtension};
 
+/// How long a server on a pipe may be silent once it has heard the probe, before `initialize` goes
+/// out beside it. Every known server of the modern era answers within a few milliseconds. One that
+/// is given both takes the second for its choice of the legacy era (S-MOD-17), so the wait begins
+/// when the probe was heard, and not before.
+const QUIET: Duration = Duration::from_millis(300);
+
 /// What the two sides agreed on.
 #[derive(Clone, Debug)]
 pub(crate) struct Agreement {
+    /// Whether the server said nothing to the probe.
+    pub(crate) was_silent: bool,
     pub(crate) revision: Revision,
     pub(crate) capabilities: ServerCapabilities,
     pub(crate) server: Option<Implementation>,
@@ -107,6 +115,11 @@ fn judge_error(error: ErrorObject) -> Verdict {
     }
 }
 
+/// Whether only a server of the modern era answers so.
+fn is_modern(error: &ErrorObject) -> bool {
+    !matches!(judge_error(error.clone()), Verdict::Legacy)
+}
+
 /// A server that failed, moved or wants credentials has not said what it speaks; any other refusal
 /// without a modern body is what legacy servers do (C-SHM-31).
 fn judge_http(error: HttpError) -> Verdict {
@@ -127,24 +140,24 @@ fn supported_versions(error: &ErrorObject) -> Vec<String> {
 }
 
 impl Negotiation<'_> {
-    /// Runs the attempt. `first_sign` resolves when the server has shown any sign of life.
+    /// Runs the attempt. `heard` resolves when the server can be taken to have heard the probe.
     pub(crate) async fn run(
         &self,
         opening: Opening,
-        first_sign: impl Future<Output = ()>,
+        heard: impl Future<Output = ()>,
     ) -> Result<Agreement, ConnectError> {
         match opening {
             Opening::Initialize => self.initialize(self.newest_legacy()).await,
-            Opening::Probe => self.probe(first_sign).await,
+            Opening::Probe => self.probe(heard).await,
         }
     }
 
-    async fn probe(&self, first_sign: impl Future<Output = ()>) -> Result<Agreement, ConnectError> {
+    async fn probe(&self, heard: impl Future<Output = ()>) -> Result<Agreement, ConnectError> {
         let revision = Revision::NEWEST_FIRST[0];
         let mut probe = self.begin_discover(revision)?;
         let answer = tokio::select! {
             answer = probe.answered() => Some(answer),
-            () = self.silence(first_sign) => None,
+            () = self.silence(heard) => None,
         };
         match answer.map(judge) {
             Some(verdict) => self.follow(verdict).await,
@@ -152,28 +165,29 @@ impl Negotiation<'_> {
         }
     }
 
-    /// Resolves when the server was silent for so long that it counts as legacy. Where it may not be
+    /// Resolves when the server was silent for so long that it may be legacy. Where it may not be
     /// legacy there is nothing to fall back to, and only the deadline of connecting ends the wait.
-    async fn silence(&self, first_sign: impl Future<Output = ()>) {
+    async fn silence(&self, heard: impl Future<Output = ()>) {
         match self.settings.era {
             EraChoice::Modern => std::future::pending().await,
             EraChoice::Auto | EraChoice::Legacy => {
-                let patience = self.probe_patience(first_sign);
+                let patience = self.probe_patience(heard);
                 self.link.desk.asked.without_asking(patience).await;
             }
         }
     }
 
-    /// The time for an answer, counted from the first sign of life or the end of the grace for
-    /// starting, whichever is later.
-    async fn probe_patience(&self, first_sign: impl Future<Output = ()>) {
+    /// The time for an answer. Over HTTP nothing shows that a request was heard, a server may be
+    /// woken by it, and an early `initialize` would leave a session behind; so that takes longer.
+    async fn probe_patience(&self, heard: impl Future<Output = ()>) {
         let timeouts = &self.settings.timeouts;
-        let silent = timeouts.start_grace.saturating_add(timeouts.probe);
-        let silent = Instant::now() + silent.min(FOR_EVER);
-        if tokio::time::timeout_at(silent, first_sign).await.is_ok() {
-            let shown = Instant::now() + timeouts.probe.min(FOR_EVER);
-            tokio::time::sleep_until(shown.max(silent)).await;
-        }
+        let quiet = if self.link.is_carried() {
+            timeouts.start_grace.saturating_add(timeouts.probe)
+        } else {
+            heard.await;
+            timeouts.probe.min(QUIET)
+        };
+        tokio::time::sleep(quiet.min(FOR_EVER)).await;
     }
 
     async fn follow(&self, verdict: Verdict) -> Result<Agreement, ConnectError> {
@@ -216,6 +230,7 @@ impl Negotiation<'_> {
         let session_meta = self.modern_meta(revision)?;
         self.link.settle(revision, session_meta);
         Ok(Agreement {
+            was_silent: false,
             revision,
             capabilities: result.capabilities,
             server: result.meta.as_ref().and_then(server_identity),
@@ -240,19 +255,48 @@ impl Negotiation<'_> {
         self.agree_legacy(answer).await
     }
 
-    /// The probe found silence: `initialize` goes out beside it, and a late answer to the probe
-    /// still wins if it comes first (fault 31).
+    /// The probe found silence: `initialize` goes out beside it, and whichever is answered first
+    /// decides (faults 31 and 67).
     async fn initialize_beside(&self, mut probe: Exchange) -> Result<Agreement, ConnectError> {
         let mut initialize = self.begin_initialize(self.newest_legacy())?;
         let mut initialized = std::pin::pin!(initialize.answered());
-        tokio::select! {
+        let answer = tokio::select! {
             biased;
-            late = probe.answered() => match judge(late) {
-                Verdict::Modern(result) => self.agree_modern(*result).await,
-                Verdict::Left(error) => Err(error),
-                _ => self.agree_legacy(initialized.await).await,
+            late = probe.answered() => return match judge(late) {
+                Verdict::Legacy => self.agree_legacy(initialized.await).await,
+                Verdict::Modern(result) => {
+                    match tokio::time::timeout(QUIET, initialized).await {
+                        Ok(Ok(accepted)) => self.ask_once_more(accepted).await,
+                        _ => self.agree_modern(*result).await,
+                    }
+                }
+                verdict => self.follow(verdict).await,
             },
-            answer = &mut initialized => self.agree_legacy(answer).await,
+            answer = &mut initialized => answer,
+        };
+        match answer {
+            // Only a server that has chosen the modern era refuses so.
+            Err(Failure::Server(error)) if is_modern(&error) => {
+                self.follow(judge(probe.answered().await)).await
+            }
+            answer => Ok(Agreement {
+                was_silent: true,
+                ..self.agree_legacy(answer).await?
+            }),
+        }
+    }
+
+    /// The server has accepted both greetings. Some go on in either era; others take `initialize`
+    /// for the choice of the legacy one (S-MOD-17), and the probe is a method unknown to them now.
+    async fn ask_once_more(&self, accepted: Payload) -> Result<Agreement, ConnectError> {
+        let mut again = self.begin_discover(Revision::NEWEST_FIRST[0])?;
+        match tokio::time::timeout(QUIET, again.answered())
+            .await
+            .map(judge)
+        {
+            Ok(Verdict::Modern(result)) => self.agree_modern(*result).await,
+            Ok(Verdict::Left(error)) => Err(error),
+            _ => self.agree_legacy(Ok(accepted)).await,
         }
     }
 
@@ -282,6 +326,7 @@ impl Negotiation<'_> {
             self.link.notify::<Initialized>(&NoParams::default());
         }
         Ok(Agreement {
+            was_silent: false,
             revision,
             capabilities: first.capabilities,
             server: first.server_info,

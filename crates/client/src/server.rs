@@ -40,6 +40,10 @@ pub struct Server {
     pub(crate) handlers: Handlers,
     /// What earlier connections found out; shared by clones (C-MOD-16).
     pub(crate) known_legacy: Arc<AtomicBool>,
+    /// What an earlier program found out; shared by clones.
+    pub(crate) told_legacy: Arc<AtomicBool>,
+    /// Whether the last probe met silence, or made the server leave; shared by clones.
+    pub(crate) probe_in_vain: Arc<AtomicBool>,
     /// How many processes were started; shared by clones.
     pub(crate) processes: Arc<AtomicU64>,
 }
@@ -102,6 +106,8 @@ impl Server {
             settings: Settings::default(),
             handlers: Handlers::default(),
             known_legacy: Arc::default(),
+            told_legacy: Arc::default(),
+            probe_in_vain: Arc::default(),
             processes: Arc::default(),
         }
     }

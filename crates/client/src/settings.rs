@@ -86,8 +86,9 @@ pub enum TasksExtension {
 /// How long to wait for what. No hint of a server can lift these (P6).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timeouts {
-    /// For the answer to `server/discover` before the server counts as legacy (fault 31). A server
-    /// that may only be modern has all of `start` instead.
+    /// For the answer to `server/discover` over HTTP before `initialize` is sent beside it
+    /// (fault 31). Over a pipe a fraction of it is enough (fault 67). A server that may only be
+    /// modern has all of `start` instead.
     pub probe: Duration,
     /// Added to `probe` for a server that has not shown any sign of life yet.
     pub start_grace: Duration,
@@ -159,7 +160,7 @@ impl Default for Limits {
             notifications: 1024,
             progress: 256,
             pages: 1000,
-            rounds: 16,
+            rounds: 10,
             server_requests: 32,
             stderr_tail: 64 * 1024,
         }

@@ -26,6 +26,7 @@ mod disk;
 mod error;
 mod host;
 mod nearest;
+mod probes;
 mod state_file;
 
 pub use accounts::Accounts;

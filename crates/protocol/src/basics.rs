@@ -1,7 +1,9 @@
 //! Params and results shared by many methods.
 
-use crate::Json;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
 use crate::record::record;
+use crate::{Extra, Json};
 
 record! {
     /// No params of its own.
@@ -9,12 +11,31 @@ record! {
     pub struct NoParams {}
 }
 
-record! {
-    /// A result that says only that the work is done.
-    #[derive(Default)]
-    pub struct EmptyResult {
-        /// Metadata.
-        meta: Option<Json> = optional "_meta",
+/// A result that says only that the work is done.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct EmptyResult {
+    /// Metadata.
+    pub meta: Option<Json>,
+    /// Whatever it holds besides.
+    pub extra: Extra,
+}
+
+const META: &str = "_meta";
+
+impl Serialize for EmptyResult {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let meta = self.meta.iter().map(|meta| (META, meta));
+        serializer.collect_map(meta.chain(self.extra.iter()))
+    }
+}
+
+impl<'de> Deserialize<'de> for EmptyResult {
+    /// A server that has nothing to say may say `null` (seeds-vs-spec row 3). No other result may
+    /// (fault 71).
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let mut extra = Option::<Extra>::deserialize(deserializer)?.unwrap_or_default();
+        let meta = extra.remove(META);
+        Ok(Self { meta, extra })
     }
 }
 

@@ -103,15 +103,13 @@ pub struct Payload(Bytes);
 const COPY_BELOW: usize = 16 * 1024;
 
 impl Payload {
-    /// The payload for a message without params or with a `null` result (seeds row 3).
+    /// The payload of a message that says nothing.
     pub const EMPTY: Self = Self(Bytes::from_static(b"{}"));
 
     /// Takes the JSON `text`, which must lie inside `frame`, sharing or copying it by size.
     pub fn of_frame(frame: &Bytes, text: &str) -> Self {
         let text = text.as_bytes();
-        if text == b"null" {
-            Self::EMPTY
-        } else if text.len() < COPY_BELOW {
+        if text.len() < COPY_BELOW {
             Self(Bytes::copy_from_slice(text))
         } else {
             Self(frame.slice_ref(text))
@@ -248,8 +246,22 @@ mod tests {
     }
 
     #[test]
-    fn a_null_result_reads_as_an_empty_object() {
+    fn fault_71_null_is_an_empty_result_and_no_other() {
+        use crate::{CallTool, DiscoverResult, EmptyResult, Method as _};
         let frame = Bytes::from_static(b"null");
-        assert_eq!(Payload::of_frame(&frame, "null"), Payload::EMPTY);
+        let null = Payload::of_frame(&frame, "null");
+        assert_eq!(
+            null.decode::<EmptyResult>().unwrap(),
+            EmptyResult::default()
+        );
+        assert!(CallTool::decode(&null).is_err());
+        assert!(null.decode::<DiscoverResult>().is_err());
+        let told: EmptyResult = Payload::from(Json::from(serde_json::json!({"_meta": {"a": 1}})))
+            .decode()
+            .unwrap();
+        assert_eq!(
+            serde_json::to_string(&told).unwrap(),
+            r#"{"_meta":{"a":1}}"#
+        );
     }
 }

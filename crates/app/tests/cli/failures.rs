@@ -3,7 +3,7 @@
 use attache_testkit::chaos::{Action, Launch, Script};
 use serde_json::{Value, json};
 
-use crate::harness::{Scratch, builtin, recorded, run, run_on};
+use crate::harness::{Folder, Scratch, builtin, finish, recorded, run, run_on};
 
 #[track_caller]
 fn check(words: &[&str], code: i32, expected: Value) {
@@ -224,6 +224,51 @@ fn a_command_that_is_no_server() {
     ])
     .expect(4);
     assert_eq!(outcome.error()["kind"], "connect");
+}
+
+/// A legacy server that is silent on what it does not know.
+fn silent() -> Vec<String> {
+    let script = r#"
+        while read -r line; do
+            case $line in
+                *'"initialize"'*) id=${line#*'"id":'}; id=${id%%,*}
+                    echo '{"jsonrpc":"2.0","id":'"$id"',"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}}' ;;
+                *'"tools/list"'*) id=${line#*'"id":'}; id=${id%%,*}
+                    echo '{"jsonrpc":"2.0","id":'"$id"',"result":{"tools":[]}}' ;;
+            esac
+        done"#;
+    ["bash", "-c", script].map(str::to_owned).to_vec()
+}
+
+// Fault 67: what was learnt is remembered for a server typed after `--`.
+#[test]
+fn fault_67_a_typed_server_that_is_silent_is_probed_once() {
+    let home = Folder::new("silent");
+    let record = Scratch::new("silent-record");
+    let server = recorded(&silent(), &record);
+    for _ in 0..2 {
+        let mut command = home.attache();
+        finish(command.args(["tools", "--json", "--"]).args(&server)).expect(0);
+    }
+    let text = record.text();
+    assert_eq!(text.matches("server/discover").count(), 1, "{text}");
+    assert_eq!(text.matches("\"initialize\"").count(), 2, "{text}");
+}
+
+#[test]
+fn a_server_of_another_era_only_is_incompatible() {
+    let outcome = run_on(&refusing(), &["tools", "--json", "--era", "modern"]).expect(4);
+    assert_eq!(outcome.error()["kind"], "incompatible");
+}
+
+/// A legacy server that refuses what it does not know.
+fn refusing() -> Vec<String> {
+    let script = r#"
+        while read -r line; do
+            id=${line#*'"id":'}; id=${id%%,*}
+            echo '{"jsonrpc":"2.0","id":'"$id"',"error":{"code":-32601,"message":"no"}}'
+        done"#;
+    ["bash", "-c", script].map(str::to_owned).to_vec()
 }
 
 #[test]

@@ -3,18 +3,21 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use attache_protocol::{Ending, Era, Line, Message, RequestId, Revision, parse_line};
+use attache_protocol::{Ending, Era, Line, Message, Outcome, RequestId, Revision, parse_line};
 use bytes::Bytes;
 
 use super::{Failure, Link, Outlet};
 use crate::events::Event;
 
 impl Link {
-    /// Takes a message that came on the way of the call `id`. An answer without an id of its own
-    /// can only be meant for that call: servers refuse so what they could not read (eras.md 2.2).
+    /// Takes a message that came on the way of the call `id`. An error that names no open call can
+    /// only be meant for that one: servers refuse so what they could not read, without an id
+    /// (eras.md 2.2) or with one of their own ("server-error" in version 1 of the Python SDK).
     pub(crate) fn receive_for(self: &Arc<Self>, id: u64, message: &Bytes) {
         match parse_line(message) {
-            Line::Message(Message::Response { id: None, outcome }) => {
+            Line::Message(Message::Response { id: named, outcome })
+                if self.is_meant_for_the_carried(named.as_ref(), &outcome) =>
+            {
                 let id = Some(RequestId::from(id));
                 self.receive_message(message, Message::Response { id, outcome });
             }
@@ -25,6 +28,12 @@ impl Link {
                 self.receive(message);
             }
         }
+    }
+
+    fn is_meant_for_the_carried(&self, named: Option<&RequestId>, outcome: &Outcome<'_>) -> bool {
+        let Some(named) = named else { return true };
+        let open = named.as_counter().is_some_and(|named| self.awaits(named));
+        !open && matches!(outcome, Outcome::Error(_))
     }
 
     /// Ends a call that gets no answer any more. Nothing happens if it has ended already.
@@ -57,10 +66,15 @@ impl Link {
         }
     }
 
+    /// Whether each message travels on a way of its own, as over HTTP.
+    pub(crate) fn is_carried(&self) -> bool {
+        matches!(self.outlet, Outlet::Carrier(_))
+    }
+
     /// Whether parts of a request are mirrored in headers (C-SHM-13).
     pub(crate) fn mirrors_in_headers(&self) -> bool {
         let modern = self.revision().map(Revision::era) == Some(Era::Modern);
-        modern && matches!(self.outlet, Outlet::Carrier(_))
+        modern && self.is_carried()
     }
 
     /// Waits until the server may be connected to again, after so many failures in a row (P9).

@@ -6,10 +6,10 @@ use std::sync::atomic::Ordering;
 
 use attache_protocol::{
     Acknowledged, AcknowledgedParams, Cancelled, CancelledParams, ElicitationComplete,
-    ElicitationCompleteParams, Ending, Era, Line, LogMessage, LogMessageParams, Message,
-    Notification, Outcome, Payload, Progress, ProgressParams, PromptsChanged, RequestId,
-    ResourceUpdated, ResourceUpdatedParams, ResourcesChanged, Revision, ToolsChanged, parse_line,
-    parse_message, shortened, subscription_id,
+    ElicitationCompleteParams, Ending, Era, ErrorObject, Json, Line, LogMessage, LogMessageParams,
+    Message, Notification, Outcome, Payload, Progress, ProgressParams, PromptsChanged, RequestId,
+    ResourceUpdated, ResourceUpdatedParams, ResourcesChanged, Revision, ToolsChanged, codes,
+    parse_line, parse_message, shortened, subscription_id,
 };
 use bytes::Bytes;
 use serde::de::DeserializeOwned;
@@ -232,14 +232,21 @@ impl Link {
         }
     }
 
-    /// Legacy servers may ask, and are always answered; modern ones may not (fault 53, C-BASE-14).
+    /// Legacy servers may ask, and are always answered. Modern ones may not; one that does all the
+    /// same would wait for ever, so it is told on the pipe it asked on (fault 53). Over HTTP there
+    /// is no way to tell it (C-BASE-14).
     fn asked(self: &Arc<Self>, id: RequestId, method: Cow<'_, str>, params: Option<&RawValue>) {
         if self.era() == Some(Era::Modern) {
+            let revision = self.revision().map_or("", Revision::as_str);
+            let method = shortened(&method);
             self.violation(format!(
-                "the server sent a request ({}), which revision {} forbids",
-                shortened(&method),
-                self.revision().map_or("", Revision::as_str)
+                "the server sent a request ({method}), which revision {revision} forbids"
             ));
+            if !self.is_carried() {
+                let problem = format!("revision {revision} forbids requests of servers");
+                let refusal = ErrorObject::new(codes::INVALID_REQUEST, problem);
+                self.answer::<Json>(&id, Err(refusal));
+            }
         } else {
             self.desk.answer(self, id, &method, params);
         }

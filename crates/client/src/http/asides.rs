@@ -125,7 +125,7 @@ impl Drop for Beginning {
     }
 }
 
-fn method_of(body: &Bytes) -> Option<String> {
+pub(super) fn method_of(body: &[u8]) -> Option<String> {
     match parse_line(body) {
         Line::Message(Message::Notification { method, .. }) => Some(method.into_owned()),
         _ => None,

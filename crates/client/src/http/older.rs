@@ -6,14 +6,17 @@ use std::pin::Pin;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock, Weak};
 
-use attache_protocol::{EventTooLong, Revision, SseEvent, SseParser, shortened};
+use attache_protocol::{
+    EventTooLong, Initialized, Notification as _, Revision, SseEvent, SseParser, shortened,
+};
 use bytes::Bytes;
 use http::HeaderMap;
 use reqwest::Response;
 use tokio::runtime::Handle;
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, watch};
 use url::Url;
 
+use super::asides::method_of;
 use super::content::{Content, Refusal, refusal, stated_type};
 use super::error::HttpError;
 use super::send::{Outgoing, Wire};
@@ -50,6 +53,9 @@ struct Shared {
     runtime: Handle,
     link: OnceLock<Weak<Link>>,
     posts: Arc<Semaphore>,
+    /// Requests wait while the server is told that the handshake is over: each message is a POST of
+    /// its own, and version 1 of the Python SDK refuses a request that overtakes that notice.
+    begun: watch::Sender<bool>,
 }
 
 /// What there is in place of a server of this kind.
@@ -140,6 +146,7 @@ impl Older {
             runtime: Handle::current(),
             link: OnceLock::new(),
             posts: Arc::new(Semaphore::new(MOST_POSTS as usize)),
+            begun: watch::Sender::new(true),
         }));
         Ok(Self { carrier, stream })
     }
@@ -237,7 +244,8 @@ impl Carrier for OlderCarrier {
         let (id, line) = (parcel.id, parcel.line);
         let (shared, carried) = (self.0.clone(), carriage.clone());
         let way = async move {
-            // The semaphore is never closed.
+            // Neither the sender, which lives in `shared`, nor the semaphore is ever closed.
+            let _ = shared.begun.subscribe().wait_for(|begun| *begun).await;
             let _permit = shared.posts.acquire().await;
             if let Err(failure) = shared.post(line, &carried.departed).await
                 && let Some(link) = shared.link.get().and_then(Weak::upgrade)
@@ -258,9 +266,16 @@ impl Carrier for OlderCarrier {
             return;
         };
         let (shared, line) = (self.0.clone(), line.to_vec());
+        let ends_handshake = method_of(&line).as_deref() == Some(Initialized::NAME);
+        if ends_handshake {
+            shared.begun.send_replace(false);
+        }
         self.0.runtime.spawn(async move {
             // Nobody waits for it, so nobody is told.
             let _ = shared.post(line, &AtomicBool::new(false)).await;
+            if ends_handshake {
+                shared.begun.send_replace(true);
+            }
             drop(permit);
         });
     }

@@ -312,6 +312,12 @@ impl Shared {
             return match refusal(response).await {
                 Refusal::Message(message) => {
                     self.deliver(link, post, &message);
+                    // A refusal that answers something else still refuses what was sent.
+                    if link.awaits(post.id) {
+                        let text = String::from_utf8_lossy(&message).into_owned();
+                        let status = status.as_u16();
+                        return Err(Failure::Http(HttpError::Status { status, text }));
+                    }
                     Ok(None)
                 }
                 Refusal::Plain(error) => Err(Failure::Http(error)),

@@ -26,6 +26,8 @@ mod unix;
 mod windows;
 
 use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
 use std::time::Duration;
 
 use tokio::sync::watch;
@@ -61,6 +63,34 @@ pub struct Spawned {
     pub stderr: ServerStderr,
     /// The process tree.
     pub child: ServerProcess,
+}
+
+/// Resolves when a server has read everything that was written to its standard input. It keeps that
+/// input open, so it must be gone before the input is to end.
+pub(crate) type InputRead = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+/// How often to look whether a server has read its input.
+#[cfg(target_os = "linux")]
+const LOOK_INTERVAL: Duration = Duration::from_millis(10);
+
+impl Spawned {
+    /// Watches what the server has read, where the system tells how much is left in a pipe.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn input_read(&self) -> Option<InputRead> {
+        use std::os::fd::AsFd as _;
+        let pipe = self.stdin.as_fd().try_clone_to_owned().ok()?;
+        Some(Box::pin(async move {
+            while rustix::io::ioctl_fionread(&pipe).is_ok_and(|unread| unread > 0) {
+                tokio::time::sleep(LOOK_INTERVAL).await;
+            }
+        }))
+    }
+
+    /// Watches what the server has read, where the system tells how much is left in a pipe.
+    #[cfg(not(target_os = "linux"))]
+    pub(crate) fn input_read(&self) -> Option<InputRead> {
+        None
+    }
 }
 
 /// The waits of the shutdown ladder: standard input is closed, `grace` passes, every

@@ -154,11 +154,67 @@ async fn fault_33_a_server_that_never_answers_initialize_is_stopped_at_the_deadl
     assert_eq!(launch.starts().unwrap().len(), 1);
 }
 
-// The server reads nothing for a while, as when a package runner downloads it first.
+/// Waits for ever where over a pipe a short wait is enough.
+fn patient() -> Timeouts {
+    Timeouts {
+        probe: Duration::MAX,
+        start_grace: Duration::MAX,
+        start: PATIENCE,
+        ..Timeouts::default()
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn fault_67_a_silent_server_is_greeted_beside_the_probe_and_remembered() {
+    let launch = Script::legacy("2025-06-18")
+        .on("server/discover", [Action::never()])
+        .launch()
+        .unwrap();
+    let server = server_of(&launch).timeouts(patient());
+    let client = server.connect().await.unwrap();
+    assert_eq!(client.revision(), Revision::V2025_06_18);
+    assert_eq!(methods(&launch)[..2], ["server/discover", "initialize"]);
+    assert!(server.is_probed_in_vain());
+    finish(client, &launch).await;
+
+    // Whoever kept that in mind saves the probe.
+    let told = server_of(&launch).timeouts(patient()).unprobed();
+    let client = told.connect().await.unwrap();
+    assert!(told.is_probed_in_vain());
+    assert_eq!(launch.received_of("server/discover").unwrap().len(), 1);
+    finish(client, &launch).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn fault_67_a_memory_of_another_program_that_is_wrong_costs_one_start() {
+    let launch = Script::modern().launch().unwrap();
+    let told = server_of(&launch).timeouts(patient()).unprobed();
+    assert_eq!(told.most_processes_of_a_connect(), 2);
+    let client = told.connect().await.unwrap();
+    assert_eq!(client.revision().era(), Era::Modern);
+    assert_eq!(launch.starts().unwrap().len(), 2);
+    assert!(!told.is_probed_in_vain());
+    finish(client, &launch).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn fault_67_a_server_that_answers_the_probe_needs_no_memory() {
+    for script in [Script::legacy("2025-06-18"), Script::dual()] {
+        let launch = script.launch().unwrap();
+        let server = server_of(&launch).timeouts(patient());
+        let client = server.connect().await.unwrap();
+        assert!(!server.is_probed_in_vain());
+        finish(client, &launch).await;
+    }
+}
+
+// The server reads nothing for a while, as when a package runner downloads it first. The wait for
+// an answer begins when it reads, so that one of the modern era never sees `initialize`.
 #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
 async fn fault_35_a_slow_cold_start_ends_in_the_right_era() {
     for (script, era) in [
         (Script::modern(), Era::Modern),
+        (Script::dual(), Era::Modern),
         (Script::legacy("2025-11-25"), Era::Legacy),
     ] {
         let launch = script
@@ -166,12 +222,13 @@ async fn fault_35_a_slow_cold_start_ends_in_the_right_era() {
             .launch()
             .unwrap();
         let client = server_of(&launch)
-            .timeouts(hasty())
+            .timeouts(patient())
             .connect()
             .await
             .unwrap();
         assert_eq!(client.revision().era(), era);
-        assert_eq!(methods(&launch)[..2], ["server/discover", "initialize"]);
+        let greeted = usize::from(era == Era::Legacy);
+        assert_eq!(launch.received_of("initialize").unwrap().len(), greeted);
         assert_eq!(launch.starts().unwrap().len(), 1);
         finish(client, &launch).await;
     }

@@ -224,9 +224,9 @@ async fn fault_52_rounds_are_capped_exactly() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn fault_52_sixteen_rounds_are_the_default() {
-    assert_eq!(Limits::default().rounds, 16);
-    let (outcome, _) = asked_back(16, 16).await;
+async fn fault_52_ten_rounds_are_the_default() {
+    assert_eq!(Limits::default().rounds, 10);
+    let (outcome, _) = asked_back(10, 10).await;
     assert!(
         matches!(outcome, Err(Error::Protocol { .. })),
         "{outcome:?}"

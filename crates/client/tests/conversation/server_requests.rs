@@ -1,5 +1,5 @@
-//! Requests that a server sends by itself (fault 53): always answered by a legacy client, never
-//! by a modern one.
+//! Requests that a server sends by itself (fault 53): always answered, in the modern era with a
+//! refusal.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 use tokio::time::sleep;
 
-use crate::opening::{LEGACY, connected, finish, plain, soon, until};
+use crate::opening::{LEGACY, connected, finish, finish_with_liberties, plain, soon, until};
 use crate::peer::Peer;
 
 fn question() -> Value {
@@ -59,9 +59,9 @@ async fn fault_53_a_legacy_server_is_always_answered() {
     }
 }
 
-// C-BASE-14, C-STDIO-08: a modern client sends no responses.
+// A modern server may not ask. One that does is told so, and not left to wait.
 #[tokio::test(start_paused = true)]
-async fn fault_53_a_modern_server_that_asks_breaks_the_protocol() {
+async fn fault_53_a_modern_server_that_asks_is_refused_and_counted() {
     let (client, mut peer) = connected(Revision::V2026_07_28, |server| {
         server.roots([Root::new("file:///work")])
     })
@@ -74,9 +74,9 @@ async fn fault_53_a_modern_server_that_asks_breaks_the_protocol() {
             format!("the server sent a request ({method}), which revision 2026-07-28 forbids");
         assert_eq!(*event, Event::Violation(expected));
         assert_eq!(client.statistics().violations, count as u64 + 1);
+        assert_eq!(refusal_of(&mut peer, method).await, -32600);
     }
-    peer.hears_nothing().await;
-    finish(client, peer).await;
+    finish_with_liberties(client, peer).await;
 }
 
 #[tokio::test(start_paused = true)]

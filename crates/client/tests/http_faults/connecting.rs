@@ -10,7 +10,12 @@ use serde_json::json;
 use crate::{AT_ONCE, connected, echo, legacy, server};
 
 fn error(code: i64) -> Answer {
-    Answer::json(&json!({"jsonrpc": "2.0", "id": null, "error": {"code": code, "message": "no"}}))
+    error_to(serde_json::Value::Null, code)
+}
+
+fn error_to(id: impl Into<serde_json::Value>, code: i64) -> Answer {
+    let error = json!({"code": code, "message": "no"});
+    Answer::json(&json!({"jsonrpc": "2.0", "id": id.into(), "error": error}))
 }
 
 #[tokio::test]
@@ -23,6 +28,12 @@ async fn whatever_a_legacy_server_says_to_the_probe_leads_to_initialize() {
         error(-32602).with_status(400),
         error(-32001).with_status(404),
         error(-32000).with_status(406),
+        // Version 1 of the Python SDK refuses under an id of its own.
+        error_to("server-error", -32600).with_status(400),
+        error_to("server-error", -32600).with_status(406),
+        error_to("server-error", -32600),
+        error_to(0, -32600).with_status(400),
+        Answer::json(&json!({"jsonrpc": "2.0", "id": "other", "result": {}})).with_status(400),
         Answer::status(400),
         Answer::status(405),
         Answer::text("text/plain", "Bad Request").with_status(400),
@@ -61,6 +72,19 @@ async fn a_modern_refusal_stays_modern() {
     let (web, client) = connected(script).await;
     assert_eq!(client.revision(), Revision::V2026_07_28, "C-SHM-31");
     assert_eq!(web.count_of("initialize"), 0);
+}
+
+// A refusal under an id of the server's own ends the call it came for, with what it says.
+#[tokio::test]
+async fn an_error_under_a_foreign_id_is_the_answer_of_its_own_post() {
+    let refusal = error_to("server-error", -32600).with_status(400);
+    let script = legacy().on(On::rpc("tools/call"), refusal);
+    let (_web, client) = connected(script).await;
+    match echo(&client).await {
+        Err(Error::Server(error)) => assert_eq!((error.code, &*error.message), (-32600, "no")),
+        other => panic!("{other:?}"),
+    }
+    assert!(client.ping().await.is_ok(), "the connection goes on");
 }
 
 #[tokio::test]

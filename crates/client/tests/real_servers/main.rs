@@ -7,8 +7,12 @@
 
 mod every_server;
 mod everything;
+mod field;
+mod gateways;
+mod old_majors;
 mod over_http;
 
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use attache_client::Server;
@@ -25,6 +29,12 @@ fn node(package: &str, arguments: &[&str]) -> Server {
         std::iter::once(script.into_os_string()).chain(arguments),
     )
     .start_timeout(START)
+}
+
+/// A small server of ours, written with what others made.
+fn script(file: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/real_servers/servers");
+    folder.join(file)
 }
 
 fn python(environment: &str, program: &str) -> Server {

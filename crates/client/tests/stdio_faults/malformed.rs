@@ -176,6 +176,19 @@ fn fault_43_a_result_that_is_not_its_methods_ends_its_call_at_once() {
 }
 
 #[test]
+fn fault_71_null_is_no_result_where_the_method_has_one() {
+    use attache_client::protocol::{CallTool, CallToolParams, GetPromptParams, ReadResourceParams};
+    each(BOTH_ERAS, async |revision| {
+        let call = CallToolParams::new("odd", Some(json!({}).into()));
+        assert_undecodable::<CallTool>(revision, &call, &["null"]).await;
+        let read = ReadResourceParams::new("chaos://text");
+        assert_undecodable::<ReadResource>(revision, &read, &["null"]).await;
+        let greet = GetPromptParams::new("greet", [].into());
+        assert_undecodable::<GetPrompt>(revision, &greet, &["null"]).await;
+    });
+}
+
+#[test]
 fn fault_43_a_result_of_an_unknown_kind_ends_its_call_at_once() {
     each([Revision::V2026_07_28], async |revision| {
         let results = [

@@ -39,6 +39,7 @@ use crate::error::Error;
 use crate::events::{Events, now_ms};
 use crate::nearest::nearest;
 use crate::policy::{self, Answers, Consent, Pins};
+use crate::probes::Probes;
 use crate::questions::{NobodyToAsk, Questions};
 use crate::snapshot::{Offers, Snapshot};
 use crate::supervisor::Patience;
@@ -100,6 +101,7 @@ pub struct HostBuilder {
     identity: Option<Implementation>,
     others: Vec<(ServerConfig, Provenance)>,
     state_folder: Option<PathBuf>,
+    probes_folder: Option<PathBuf>,
     lifetime: Lifetime,
     questions: Arc<dyn Questions>,
     accounts: Accounts,
@@ -138,6 +140,13 @@ impl HostBuilder {
     /// Keeps log files and remembered lists below this folder; without one nothing is written.
     pub fn state_folder(mut self, folder: impl Into<PathBuf>) -> Self {
         self.state_folder = Some(folder.into());
+        self
+    }
+
+    /// Remembers below this folder which servers are probed in vain, those typed on the spot
+    /// included. Without it the state folder serves for that.
+    pub fn probes_folder(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.probes_folder = Some(folder.into());
         self
     }
 
@@ -180,6 +189,8 @@ impl HostBuilder {
 
     /// Starts the host, within a runtime. Eager servers begin to start; nothing is waited for.
     pub fn start(self) -> Host {
+        let probes = self.probes_folder.or_else(|| self.state_folder.clone());
+        let probes = probes.map(|folder| Arc::new(Probes::in_folder(&folder)));
         let state = self.state_folder.map(|folder| State {
             manifests: manifest_folder(&folder),
             folders: folder.join(SERVER_FOLDERS),
@@ -193,6 +204,7 @@ impl HostBuilder {
             accounts: self.accounts,
             lifetime: self.lifetime,
             state,
+            probes,
             pins: self.pins,
             answers: self.answers,
             consent: self.consent,
@@ -225,6 +237,7 @@ impl Host {
             identity: None,
             others: Vec::new(),
             state_folder: None,
+            probes_folder: None,
             lifetime: Lifetime::default(),
             questions: Arc::new(NobodyToAsk),
             accounts: Accounts::in_memory(),

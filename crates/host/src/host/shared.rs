@@ -13,6 +13,7 @@ use crate::disk::{Disk, Writing};
 use crate::events::{EventKind, EventSource, now_ms};
 use crate::log_files;
 use crate::policy::{Answers, Consent, Gate, Pins};
+use crate::probes::Probes;
 use crate::questions::Questions;
 use crate::supervisor::StartPlaces;
 
@@ -36,6 +37,8 @@ pub(crate) struct Shared {
     pub(crate) lifetime: Lifetime,
     /// The folder of manifests and the thread that writes, if there is a state folder.
     pub(crate) state: Option<State>,
+    /// The servers that are probed in vain, if that is remembered.
+    pub(crate) probes: Option<Arc<Probes>>,
     pub(crate) pins: Arc<Pins>,
     pub(crate) answers: Arc<Answers>,
     pub(crate) consent: Arc<dyn Consent>,
@@ -61,6 +64,7 @@ pub(crate) struct Parts {
     pub(crate) accounts: Accounts,
     pub(crate) lifetime: Lifetime,
     pub(crate) state: Option<State>,
+    pub(crate) probes: Option<Arc<Probes>>,
     pub(crate) pins: Arc<Pins>,
     pub(crate) answers: Arc<Answers>,
     pub(crate) consent: Arc<dyn Consent>,
@@ -83,6 +87,7 @@ impl Shared {
             accounts: parts.accounts,
             lifetime: parts.lifetime,
             state: parts.state,
+            probes: parts.probes,
             pins: parts.pins,
             answers: parts.answers,
             consent: parts.consent,

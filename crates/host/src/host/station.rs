@@ -136,6 +136,7 @@ impl Station {
                     }
                     Provenance::Made(maker) => Target::made_by(maker.clone(), &config, questions),
                 };
+                let target = target.remembering(&config, shared.probes.as_ref());
                 let is_program = matches!(config.transport, Transport::Stdio { .. })
                     && !matches!(provenance, Provenance::Made(_));
                 let places = is_program.then(|| shared.start_places.clone());

@@ -7,6 +7,7 @@ use std::borrow::Cow;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use attache_client::process::SpawnErrorKind;
 use attache_client::{CloseReason, ConnectError, Error as ClientError, HttpError, Server};
@@ -16,6 +17,7 @@ use super::machine::Remedy;
 use crate::accounts::Accounts;
 use crate::config::{Origin, ServerConfig, Transport};
 use crate::error::Cause;
+use crate::probes::{self, Probes};
 use crate::questions::Questions;
 use crate::state_file;
 
@@ -37,6 +39,16 @@ pub(crate) struct Target {
     pub(super) container: Option<Container>,
     /// A folder to make before each start, if it is not there.
     folder: Option<PathBuf>,
+    memory: Option<ProbeMemory>,
+}
+
+/// What is remembered of a server's probe.
+struct ProbeMemory {
+    probes: Arc<Probes>,
+    /// What the server is remembered by.
+    key: String,
+    /// What the file says.
+    in_vain: AtomicBool,
 }
 
 enum Source {
@@ -73,6 +85,7 @@ impl Target {
             server,
             container,
             folder: None,
+            memory: None,
         }
     }
 
@@ -102,6 +115,42 @@ impl Target {
         self
     }
 
+    /// Remembers, beyond this process, whether the server is probed in vain.
+    pub(crate) fn remembering(
+        mut self,
+        config: &ServerConfig,
+        probes: Option<&Arc<Probes>>,
+    ) -> Self {
+        if let (Source::Same(server), Some(probes)) = (&mut self.server, probes) {
+            let key = probes::key(config);
+            let in_vain = probes.are_in_vain(&key);
+            if in_vain {
+                *server = Box::new(Server::clone(server).unprobed());
+            }
+            self.memory = Some(ProbeMemory {
+                probes: probes.clone(),
+                key,
+                in_vain: AtomicBool::new(in_vain),
+            });
+        }
+        self
+    }
+
+    /// Takes note of what connecting has shown. Writes only what has changed.
+    pub(super) async fn note_probe(&self) {
+        let (Source::Same(server), Some(memory)) = (&self.server, &self.memory) else {
+            return;
+        };
+        let in_vain = server.is_probed_in_vain();
+        if memory.in_vain.swap(in_vain, Ordering::Relaxed) == in_vain {
+            return;
+        }
+        let (probes, key) = (memory.probes.clone(), memory.key.clone());
+        let noted = tokio::task::spawn_blocking(move || probes.note(&key, in_vain));
+        // What could not be written is found out again next time.
+        let _ = noted.await;
+    }
+
     /// A server that this process makes itself, treated as its configuration says.
     pub(crate) fn made_by(
         maker: ServerMaker,
@@ -115,6 +164,7 @@ impl Target {
             })),
             container: None,
             folder: None,
+            memory: None,
         }
     }
 

@@ -163,6 +163,7 @@ impl Driver {
         }
         match connected {
             Ok(client) => {
+                self.target.note_probe().await;
                 self.witness.connected(&client);
                 self.client = Some(client);
                 self.needed = false;

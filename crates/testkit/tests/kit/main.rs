@@ -10,6 +10,7 @@
 
 mod correct_server;
 mod faults;
+mod official_schemas;
 mod process_faults;
 mod schemas;
 mod support;

@@ -85,9 +85,7 @@ fn is_closed(schema: &Value) -> bool {
 
 #[test]
 fn members_of_later_revisions_are_found() {
-    let Some(schemas) = Schema::all() else {
-        return;
-    };
+    let schemas = Schema::all();
     let value = serde_json::json!({
         "protocolVersion": "x",
         "capabilities": {"elicitation": {"url": {}}, "tasks": {}, "extensions": {"a/b": {}}},
