@@ -27,7 +27,7 @@ pub fn attache() -> io::Result<PathBuf> {
         .filter(|folder| !folder.ends_with("testkit"))
         .map(|folder| folder.join("src"))
         .collect();
-    binary("attache-app", "attache", &sources)
+    binary("attache-cli", "attache", &sources)
 }
 
 /// The path of a workspace binary, built if it is missing or older than a file

@@ -34,7 +34,7 @@ fn main() -> ExitCode {
     // Before anything else: this process may have been started to guard a server, or to evaluate
     // for one.
     attache::process::guardian::enable();
-    attache_servers::lisp::enable();
+    attache_builtin::lisp::enable();
     let invocation = match Invocation::parse(std::env::args_os()) {
         Ok(invocation) => invocation,
         Err(refusal) => return output::refusal(&refusal).into(),

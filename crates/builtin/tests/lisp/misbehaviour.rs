@@ -3,10 +3,10 @@
 use std::io::{Read, Write};
 use std::time::{Duration, Instant};
 
-use attache_lisp::ErrorKind;
-use attache_servers::lisp::{
+use attache_builtin::lisp::{
     Evaluator, Executable, Limits, Progress, Request, SessionState, Settings,
 };
+use attache_lisp::ErrorKind;
 
 use crate::support::{ask, failure, in_session, lowered, request, run, value};
 

@@ -5,8 +5,8 @@ use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use attache_builtin::lisp::{Evaluator, Holds, Limits, SessionState, Settings};
 use attache_lisp::ErrorKind;
-use attache_servers::lisp::{Evaluator, Holds, Limits, SessionState, Settings};
 use attache_testkit::processes::{children_of, is_running};
 use rustix::process::{Pid, Signal, kill_process};
 

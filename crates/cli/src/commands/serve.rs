@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use attache::server::http::{self, HttpSettings};
 use attache::server::{Principal, Server};
-use attache_servers::demo;
-use attache_servers::lisp::{self, Evaluator, Settings};
+use attache_builtin::demo;
+use attache_builtin::lisp::{self, Evaluator, Settings};
 use tokio::net::TcpListener;
 
 use crate::args::RawServed;

@@ -3,7 +3,7 @@
 use std::future::Future;
 use std::time::Duration;
 
-use attache_servers::lisp::{
+use attache_builtin::lisp::{
     Answer, Evaluator, Failed, LowerLimits, Progress, Request, SessionState, Settings,
 };
 

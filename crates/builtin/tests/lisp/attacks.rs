@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use attache_servers::lisp::Request;
+use attache_builtin::lisp::Request;
 
 use crate::support::{PATIENCE, evaluator, failure, lowered, request, run, step, value};
 

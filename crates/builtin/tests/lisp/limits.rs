@@ -2,10 +2,10 @@
 
 use std::time::Instant;
 
-use attache_lisp::ErrorKind;
-use attache_servers::lisp::{
+use attache_builtin::lisp::{
     Evaluator, Limits, LowerLimits, Progress, Request, RequestError, Settings,
 };
+use attache_lisp::ErrorKind;
 
 use crate::support::{ask, evaluator, failure, lowered, request, run, value};
 

@@ -1,9 +1,9 @@
 //! Whose session a name means, when several callers reach one server over HTTP.
 
+use attache_builtin::lisp;
 use attache_client::{Client, EraChoice, Server};
 use attache_server::Principal;
 use attache_server::http::{self, HttpSettings};
-use attache_servers::lisp;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 

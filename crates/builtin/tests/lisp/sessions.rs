@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use attache_servers::lisp::{Evaluator, Limits, Progress, Request, SessionState, Settings};
+use attache_builtin::lisp::{Evaluator, Limits, Progress, Request, SessionState, Settings};
 
 use crate::support::{ask, evaluator, in_session, request, run, step};
 

@@ -14,7 +14,7 @@ use attache::host::config::{
 };
 use attache::host::policy::{Answers, Lock, Pins};
 use attache::host::{Accounts, Error, Host, HostBuilder, Lifetime, nearest};
-use attache_servers::demo;
+use attache_builtin::demo;
 
 use crate::configuration::{Configuration, problem_failure};
 use crate::failure::Failure;

@@ -1,7 +1,7 @@
 //! Programs and their answers.
 
+use attache_builtin::lisp::{Evaluated, Request};
 use attache_lisp::{ErrorKind, Position};
-use attache_servers::lisp::{Evaluated, Request};
 
 use crate::support::{ask, evaluator, failure, lowered, request, run, value};
 
@@ -102,13 +102,13 @@ pub(crate) fn the_same_program_gives_the_same_answer() {
 
 pub(crate) fn long_runs_tell_their_progress() {
     run(async {
-        let evaluator = attache_servers::lisp::Evaluator::new(attache_servers::lisp::Settings {
-            limits: attache_servers::lisp::Limits {
+        let evaluator = attache_builtin::lisp::Evaluator::new(attache_builtin::lisp::Settings {
+            limits: attache_builtin::lisp::Limits {
                 steps: 1 << 60,
                 wall_ms: 700,
-                ..attache_servers::lisp::Limits::default()
+                ..attache_builtin::lisp::Limits::default()
             },
-            ..attache_servers::lisp::Settings::default()
+            ..attache_builtin::lisp::Settings::default()
         });
         let mut seen = Vec::new();
         let answer = evaluator

@@ -21,7 +21,7 @@ use attache_testkit::harness;
 fn main() -> ExitCode {
     #[cfg(target_os = "linux")]
     misbehaviour::play_role();
-    attache_servers::lisp::enable();
+    attache_builtin::lisp::enable();
     #[cfg(target_os = "linux")]
     processes::play_role();
     let portable = harness::tests![

@@ -11,7 +11,7 @@ use attache::host::config::{ServerConfig, ServerName, Transport};
 use attache::host::redact::Redactor;
 use attache::host::{Accounts, Cause, Error, Failure as ServerFailure, Host};
 use attache::{Client, ConnectError, EraChoice, Error as ClientError};
-use attache_servers::lisp::{Confinement, Evaluator, Settings};
+use attache_builtin::lisp::{Confinement, Evaluator, Settings};
 use serde::Serialize;
 use tokio::task::JoinSet;
 
