@@ -5,7 +5,7 @@
 use libfuzzer_sys::fuzz_target;
 
 // Included by its path, so that the fuzzer need not build the HTTP stack of the client.
-#[path = "../../crates/client/src/authorization/challenge.rs"]
+#[path = "../../crates/auth/src/challenge.rs"]
 mod challenge;
 
 fuzz_target!(|bytes: &[u8]| {

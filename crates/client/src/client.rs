@@ -20,11 +20,11 @@ use crate::error::{CloseReason, Error};
 use crate::events::Events;
 use crate::lifeline::Lifeline;
 use crate::negotiate::Agreement;
-use crate::process::ExitReason;
 use crate::request::{Options, Request, perform, write_params};
 use crate::settings::{MissingInputSchema, Settings, ShutdownForm};
 use crate::stderr::Stderr;
 use crate::watch::WatchCounts;
+use attache_process::ExitReason;
 
 /// A connection to a server. Cheap to clone; the server is stopped when the last clone is dropped.
 #[derive(Clone)]

@@ -14,9 +14,9 @@ use crate::error::{ConnectError, Error};
 use crate::http::{HttpFlavor, HttpTarget, NotOlder, Older, Streamable, Wire};
 use crate::lifeline::Lifeline;
 use crate::negotiate::{Negotiation, Opening, opening};
-use crate::process::{self, InputRead};
 use crate::server::{Server, Target};
 use crate::settings::EraChoice;
+use attache_process::InputRead;
 
 /// How often connecting is repeated for a server that answers that it fails, and the first pause.
 const FAILURE_REPEATS: u32 = 2;
@@ -271,7 +271,7 @@ impl Server {
                     former.abandon().await;
                 }
                 self.processes.fetch_add(1, Ordering::Relaxed);
-                let spawned = process::spawn(launch).await?;
+                let spawned = attache_process::spawn(launch).await?;
                 let input_read = spawned.input_read();
                 let link = self.link(self.stream_outlet(Box::new(spawned.stdin)));
                 *lifeline = Some(Lifeline::of_process(

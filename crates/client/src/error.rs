@@ -6,9 +6,10 @@ use std::time::Duration;
 
 use attache_protocol::{Ending, ErrorObject, Json, Revision};
 
-use crate::http::{HttpError, Unreachable};
-use crate::process::{ExitReason, SpawnError};
+use crate::http::HttpError;
 use crate::telling_line::telling_line;
+use attache_net::Unreachable;
+use attache_process::{ExitReason, SpawnError};
 
 /// What went wrong.
 #[derive(Clone, Debug)]

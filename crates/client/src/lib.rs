@@ -32,17 +32,17 @@ mod tasks;
 mod telling_line;
 mod watch;
 
-pub mod authorization;
-pub mod process;
-
+pub use attache_auth as authorization;
+pub use attache_net::{Proxy, Unreachable, UnreachableKind};
+pub use attache_process as process;
+pub use attache_process::{ExitReason, Guardianship, SpawnError};
 pub use attache_protocol as protocol;
 pub use client::Client;
 pub use connection::Statistics;
 pub use error::{CloseReason, ConnectError, Error, Meaning, ServerError};
 pub use events::{Event, Events};
 pub use handlers::{ElicitationModes, Refusal, SamplingTools};
-pub use http::{HttpError, HttpFlavor, Proxy, Unreachable, UnreachableKind};
-pub use process::{ExitReason, Guardianship, SpawnError};
+pub use http::{HttpError, HttpFlavor};
 pub use request::Request;
 pub use sending::{Sending, SendingRaw};
 pub use server::Server;

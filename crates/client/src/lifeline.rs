@@ -12,10 +12,10 @@ use tokio::task::JoinHandle;
 
 use crate::connection::{Link, ReadEnd, WriteEnd};
 use crate::error::CloseReason;
-use crate::process::{ExitReason, InputRead, Ladder, ServerProcess};
 use crate::settings::Timeouts;
 use crate::stderr::Stderr;
 use crate::telling_line::LINES_LOOKED_AT;
+use attache_process::{ExitReason, InputRead, Ladder, ServerProcess};
 
 /// How long to wait for the exit status of a server that closed its output, so that its pending
 /// calls can be told why (fault 37 leaves 100 ms).

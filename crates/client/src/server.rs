@@ -13,11 +13,12 @@ use attache_protocol::{
 };
 use tokio::io::{AsyncRead, AsyncWrite, DuplexStream};
 
-use crate::authorization::Authorizer;
 use crate::handlers::{ElicitationModes, Handlers, Refusal, SamplingTools};
-use crate::http::{HttpFlavor, HttpTarget, PlainHttp, Proxy};
-use crate::process::{Environment, Guardianship, Launch};
+use crate::http::{HttpFlavor, HttpTarget, PlainHttp};
 use crate::settings::{EraChoice, Limits, Quirks, Settings, TasksExtension, Timeouts};
+use attache_auth::Authorizer;
+use attache_net::Proxy;
+use attache_process::{Environment, Guardianship, Launch};
 
 /// A server one can connect to, any number of times.
 ///

@@ -3,8 +3,8 @@
 //!
 //! They are sent only to a server whose settings ask for them.
 
-use crate::method::{methods, notifications};
-use crate::record::record;
+use crate::mcp::method::{methods, notifications};
+use crate::wire::record::record;
 use crate::{EmptyResult, NoParams, RequestId};
 
 methods! {

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use attache_client::authorization::{
+use attache_auth::{
     Authorizer, BoxFuture, ClientIdentity, ClientProof, EnterpriseManaged, Grant, HttpFetch,
     MemoryStore, OAuth, Preregistered, Secret, SigningKey, UserAgent, WorkloadIdentity,
 };

@@ -6,7 +6,7 @@ use http::header::CONTENT_TYPE;
 use reqwest::Response;
 
 use super::error::HttpError;
-use super::unreachable::innermost;
+use attache_net::innermost;
 
 /// How much of a refusal is read to learn its reason.
 const REFUSAL_LIMIT: usize = 64 * 1024;

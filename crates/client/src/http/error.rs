@@ -4,7 +4,7 @@ use std::fmt;
 
 use attache_protocol::{Ending, shortened};
 
-use crate::authorization::AuthorizationError;
+use attache_auth::AuthorizationError;
 
 /// An answer that is no MCP, or none that this client may use.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -13,9 +13,9 @@ use super::content::Content;
 use super::send::Outgoing;
 use super::session::Session;
 use super::streamable::{Post, Shared, is_lost};
-use super::unreachable::innermost;
 use crate::connection::{Failure, Link};
 use crate::error::CloseReason;
+use attache_net::innermost;
 
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 

@@ -20,10 +20,10 @@ use super::asides::method_of;
 use super::content::{Content, Refusal, refusal, stated_type};
 use super::error::HttpError;
 use super::send::{Outgoing, Wire};
-use super::unreachable::innermost;
 use crate::connection::{Carriage, Carrier, Failure, Journey, Link, Parcel};
 use crate::error::{CloseReason, ConnectError};
 use crate::settings::Settings;
+use attache_net::innermost;
 
 /// How many messages are on their way to the server at once.
 const MOST_POSTS: u32 = 64;

@@ -10,12 +10,12 @@ use reqwest::{Request, Response};
 use url::Url;
 
 use super::error::HttpError;
-use super::proxy::Route;
 use super::target::HttpTarget;
-use super::unreachable::{Unreachable, innermost};
-use crate::authorization::{AuthorizationError, Challenge, RequestLine, Verdict};
 use crate::connection::Failure;
 use crate::error::CloseReason;
+use attache_auth::{AuthorizationError, Challenge, RequestLine, Verdict};
+use attache_net::Route;
+use attache_net::{Unreachable, innermost};
 
 /// How often one request is repeated because of its credentials.
 const MAX_CHALLENGES: u32 = 5;

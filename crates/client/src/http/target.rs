@@ -9,10 +9,10 @@ use reqwest::redirect::{Attempt, Policy};
 use url::Url;
 
 use super::pace::Pace;
-use super::proxy::{Proxy, Route};
-use super::tls;
 use crate::asked::AskedClock;
-use crate::authorization::{Authorizer, Reach};
+use attache_auth::{Authorizer, Reach};
+use attache_net::tls;
+use attache_net::{Proxy, Route};
 
 /// How long opening a TCP and TLS connection may take.
 const CONNECT_PATIENCE: Duration = Duration::from_secs(20);

@@ -3,9 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use attache_client::authorization::{
-    AuthorizationError, Authorizer, BoxFuture, Challenge, RequestLine, Verdict,
-};
+use attache_auth::{AuthorizationError, Authorizer, BoxFuture, Challenge, RequestLine, Verdict};
 use attache_client::{ConnectError, Error, HttpError};
 use attache_testkit::http::{Answer, On};
 use http::{HeaderName, HeaderValue};

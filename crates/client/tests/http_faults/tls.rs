@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use attache_client::authorization::{AuthorizationError, Fetch as _, FetchRequest, HttpFetch};
+use attache_auth::{AuthorizationError, Fetch as _, FetchRequest, HttpFetch};
 use attache_client::protocol::Revision;
 use attache_client::{
     Client, CloseReason, ConnectError, Error, Event, Server, Unreachable, UnreachableKind,

@@ -1,0 +1,260 @@
+//! How authorization can fail, in kinds a program can match.
+//!
+//! Texts name the cause and the remedy. They never hold a secret, and what a server says is cut and
+//! stripped of control characters before it gets here (S13).
+
+use std::fmt;
+use std::time::Duration;
+
+use super::address::UnsafeAddress;
+
+/// Why a request could not be authorized.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum AuthorizationError {
+    /// The server wants credentials and none are configured.
+    Required {
+        /// What the server says about it.
+        problem: String,
+    },
+    /// Credentials would travel unencrypted to another machine.
+    Unencrypted {
+        /// The server.
+        server: String,
+    },
+    /// A person has to log in, and nobody can be asked here.
+    LoginRequired {
+        /// The server that wants it.
+        server: String,
+    },
+    /// Nobody finished the login in time.
+    LoginTimedOut {
+        /// How long was waited.
+        after: Duration,
+    },
+    /// An address that must not be touched.
+    UnsafeAddress(UnsafeAddress),
+    /// An authorization request got no usable answer.
+    Fetch {
+        /// The address, without its query.
+        address: String,
+        /// What went wrong.
+        problem: String,
+    },
+    /// No usable authorization server was found.
+    Discovery {
+        /// The server it was searched for.
+        server: String,
+        /// What was tried and failed.
+        problem: String,
+    },
+    /// The server's metadata speaks for another server (RFC 9728 section 3.3).
+    ResourceMismatch {
+        /// The server that was asked.
+        server: String,
+        /// The resource its metadata names.
+        resource: String,
+    },
+    /// A metadata document belongs to another authorization server (C-AUTH-12).
+    IssuerMismatch {
+        /// The issuer that was asked.
+        expected: String,
+        /// The issuer in the document.
+        found: String,
+    },
+    /// The authorization server does not promise PKCE with S256 (C-AUTH-21).
+    PkceMissing {
+        /// The authorization server.
+        issuer: String,
+    },
+    /// There is no way to get a client id there.
+    NoClientId {
+        /// The authorization server.
+        issuer: String,
+    },
+    /// The configured client id belongs to another authorization server (C-AUTH-14).
+    ForeignClient {
+        /// The one it belongs to.
+        configured: String,
+        /// The one the server names.
+        issuer: String,
+    },
+    /// The answer to the login does not come from the authorization server that was asked, so
+    /// nothing of it is used (C-AUTH-27).
+    ForeignAnswer {
+        /// The authorization server that was asked.
+        issuer: String,
+    },
+    /// The authorization server refused.
+    Refused {
+        /// What was asked of it.
+        step: Step,
+        /// The error code, such as `invalid_grant`.
+        error: String,
+        /// Its explanation, if any.
+        description: Option<String>,
+    },
+    /// The authorization server's answer makes no sense.
+    BadAnswer {
+        /// What was asked of it.
+        step: Step,
+        /// What is wrong.
+        problem: String,
+    },
+    /// The server wants scopes that were asked for and not granted, or that nobody here may ask for.
+    InsufficientScope {
+        /// The scopes it wants.
+        scopes: Vec<String>,
+    },
+    /// The server refuses credentials that were issued for it just now.
+    StillRefused {
+        /// How often the request was repeated.
+        repetitions: u32,
+    },
+    /// Credentials could not be read or written.
+    Storage {
+        /// What went wrong.
+        problem: String,
+    },
+    /// Another process is renewing the credentials and does not finish.
+    Busy {
+        /// How long was waited.
+        after: Duration,
+    },
+    /// A private key cannot be used.
+    Key {
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// The login page could not be prepared or shown.
+    Browser {
+        /// What went wrong.
+        problem: String,
+    },
+}
+
+/// A question to an authorization server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// Dynamic client registration.
+    Registration,
+    /// The login of a person.
+    Login,
+    /// The exchange of a grant for a token.
+    Token,
+    /// The renewal of a token.
+    Refresh,
+    /// The exchange of an identity token at the identity provider.
+    TokenExchange,
+    /// The revocation of a token.
+    Revocation,
+}
+
+impl fmt::Display for Step {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::Registration => "registering this client",
+            Self::Login => "the login",
+            Self::Token => "the token request",
+            Self::Refresh => "renewing the token",
+            Self::TokenExchange => "exchanging the identity token",
+            Self::Revocation => "revoking the token",
+        })
+    }
+}
+
+impl fmt::Display for AuthorizationError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Required { problem } => {
+                write!(formatter, "the server requires authorization: {problem}")
+            }
+            Self::Unencrypted { server } => write!(
+                formatter,
+                "credentials were not sent to {server}, because plain http shows them to \
+                 everybody on the way; use https, or say `allow_plain_http = true` for this server"
+            ),
+            Self::LoginRequired { server } => {
+                write!(formatter, "{server} requires a login; log in and try again")
+            }
+            Self::LoginTimedOut { after } => write!(
+                formatter,
+                "nobody finished the login within {after:?}; start it again"
+            ),
+            Self::UnsafeAddress(address) => address.fmt(formatter),
+            Self::Fetch { address, problem } => {
+                write!(formatter, "no usable answer from {address}: {problem}")
+            }
+            Self::Discovery { server, problem } => write!(
+                formatter,
+                "no usable authorization server for {server}: {problem}"
+            ),
+            Self::ResourceMismatch { server, resource } => write!(
+                formatter,
+                "the metadata of {server} speaks for {resource}; no token is asked for"
+            ),
+            Self::IssuerMismatch { expected, found } => write!(
+                formatter,
+                "the metadata of authorization server {expected} names {found} as its issuer; it \
+                 is not used"
+            ),
+            Self::PkceMissing { issuer } => write!(
+                formatter,
+                "authorization server {issuer} does not offer PKCE with S256, which protects the \
+                 login; it is not used"
+            ),
+            Self::NoClientId { issuer } => write!(
+                formatter,
+                "authorization server {issuer} registers no clients by itself; register one there \
+                 and configure its client id"
+            ),
+            Self::ForeignClient { configured, issuer } => write!(
+                formatter,
+                "the configured client id belongs to {configured}, but the server uses {issuer}; \
+                 configure a client id of that one"
+            ),
+            Self::ForeignAnswer { issuer } => write!(
+                formatter,
+                "the answer to the login does not come from {issuer}; it was thrown away"
+            ),
+            Self::Refused {
+                step,
+                error,
+                description,
+            } => {
+                write!(formatter, "{step} was refused: {error}")?;
+                match description {
+                    Some(description) => write!(formatter, " ({description})"),
+                    None => Ok(()),
+                }
+            }
+            Self::BadAnswer { step, problem } => {
+                write!(formatter, "{step} got an unusable answer: {problem}")
+            }
+            Self::InsufficientScope { scopes } => write!(
+                formatter,
+                "the server wants more rights than were granted: {}",
+                scopes.join(" ")
+            ),
+            Self::StillRefused { repetitions } => write!(
+                formatter,
+                "the server refuses the credentials issued for it, after {repetitions} repetitions"
+            ),
+            Self::Storage { problem } => write!(formatter, "stored credentials: {problem}"),
+            Self::Busy { after } => write!(
+                formatter,
+                "another process has been renewing the credentials for {after:?}; try again"
+            ),
+            Self::Key { problem } => write!(formatter, "the private key cannot be used: {problem}"),
+            Self::Browser { problem } => write!(formatter, "the login page: {problem}"),
+        }
+    }
+}
+
+impl std::error::Error for AuthorizationError {}
+
+impl From<UnsafeAddress> for AuthorizationError {
+    fn from(address: UnsafeAddress) -> Self {
+        Self::UnsafeAddress(address)
+    }
+}
