@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::error::Error;
 
 use attache::host::config::{Config, ServerConfig, ServerName, Source, Transport};
-use attache::host::policy::Asker;
+use attache::host::policy::CallOrigin;
 use attache::{Host, json};
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -33,7 +33,7 @@ async fn run(program: String, arguments: Vec<String>) -> Result<(), Box<dyn Erro
             cwd: None,
         };
         let server = ServerConfig::new(ServerName::new(name)?, transport, Source::program());
-        host = host.server_on_the_spot(server);
+        host = host.adhoc_server(server);
     }
     let host = host.start();
 
@@ -46,7 +46,7 @@ async fn run(program: String, arguments: Vec<String>) -> Result<(), Box<dyn Erro
     }
     let answer = host
         .call("two/echo", json!({"message": "hello from two"}))
-        .origin(Asker::Person)
+        .origin(CallOrigin::Person)
         .await?;
     println!("{}", answer.text());
     host.close().await;

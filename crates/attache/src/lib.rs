@@ -113,7 +113,7 @@
 //!
 //! ```no_run
 //! use attache::host::config::{Config, ServerConfig, ServerName, Source, Transport};
-//! use attache::host::policy::Asker;
+//! use attache::host::policy::CallOrigin;
 //! use attache::{Host, json};
 //!
 //! # async fn run() -> Result<(), Box<dyn std::error::Error>> {
@@ -132,7 +132,7 @@
 //! let host = Host::builder(config).start();
 //! let answer = host
 //!     .call("fetch/fetch", json!({"url": "https://example.org"}))
-//!     .origin(Asker::Person)
+//!     .origin(CallOrigin::Person)
 //!     .await?;
 //! println!("{}", answer.text());
 //! host.close().await;

@@ -38,12 +38,12 @@ pub(crate) struct Nonces {
 
 impl Nonces {
     /// Keeps the nonce of an answer, if it has one.
-    pub(crate) fn learn(&self, url: &Url, headers: &HeaderMap) -> Learnt {
+    pub(crate) fn learn(&self, url: &Url, headers: &HeaderMap) -> Observed {
         let nonce = headers
             .get(DPOP_NONCE)
             .and_then(|nonce| nonce.to_str().ok());
         let Some(nonce) = nonce.filter(|nonce| nonce.len() <= MAX_NONCE_LENGTH) else {
-            return Learnt::Nothing;
+            return Observed::Nothing;
         };
         let mut by_origin = self
             .by_origin
@@ -54,8 +54,8 @@ impl Nonces {
             by_origin.clear();
         }
         match by_origin.insert(origin, nonce.to_owned()) {
-            Some(former) if former == nonce => Learnt::Nothing,
-            _ => Learnt::Nonce,
+            Some(former) if former == nonce => Observed::Nothing,
+            _ => Observed::Nonce,
         }
     }
 
@@ -70,7 +70,7 @@ impl Nonces {
 
 /// What an answer taught.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Learnt {
+pub(crate) enum Observed {
     /// A nonce that was not known: a new proof has a chance.
     Nonce,
     /// Nothing new.
@@ -134,8 +134,8 @@ mod tests {
 
         let mut headers = HeaderMap::new();
         headers.insert(DPOP_NONCE, HeaderValue::from_static("n"));
-        assert_eq!(nonces.learn(&url, &headers), Learnt::Nonce);
-        assert_eq!(nonces.learn(&url, &headers), Learnt::Nothing);
+        assert_eq!(nonces.learn(&url, &headers), Observed::Nonce);
+        assert_eq!(nonces.learn(&url, &headers), Observed::Nothing);
         let second = claims(&proof(&key, &nonces, &Method::POST, &url, None).unwrap());
         assert_eq!(second["nonce"], "n");
         assert_eq!(second["ath"], Value::Null);
@@ -161,7 +161,7 @@ mod tests {
         let long = "x".repeat(MAX_NONCE_LENGTH + 1);
         headers.insert(DPOP_NONCE, HeaderValue::from_str(&long).unwrap());
         let url = Url::parse("https://long.example/").unwrap();
-        assert_eq!(nonces.learn(&url, &headers), Learnt::Nothing);
+        assert_eq!(nonces.learn(&url, &headers), Observed::Nothing);
         assert_eq!(nonces.of(&url), None);
     }
 }

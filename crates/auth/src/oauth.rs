@@ -18,7 +18,7 @@ use super::acquire::Acquisition;
 use super::client::{ClientIdentity, sensitive};
 use super::credentials::Credentials;
 use super::demand::{Demand, Refusal};
-use super::dpop::{self, DPOP, Learnt, Nonces};
+use super::dpop::{self, DPOP, Nonces, Observed};
 use super::error::AuthorizationError;
 use super::events::LoginEvent;
 use super::fetch::Fetch;
@@ -310,7 +310,7 @@ impl OAuth {
             .and_then(|sent| sent.to_str().ok())
             .map(Secret::new);
         match refusal {
-            Refusal::NonceWanted if learnt == Learnt::Nonce => {}
+            Refusal::NonceWanted if learnt == Observed::Nonce => {}
             Refusal::ScopeMissing => self.step_up(sent, &demand).await?,
             _ => self.replace(sent, &demand).await?,
         }

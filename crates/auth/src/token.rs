@@ -12,7 +12,7 @@ use url::Url;
 
 use super::client::OAuthClient;
 use super::clock::unix_time;
-use super::dpop::{self, DPOP, Learnt, Nonces};
+use super::dpop::{self, DPOP, Nonces, Observed};
 use super::error::{AuthorizationError, Step};
 use super::fetch::{Fetch, FetchBody, FetchRequest, FetchResponse, Fields};
 use super::jwt::SigningKey;
@@ -89,7 +89,7 @@ impl TokenEndpoint<'_> {
         match answer {
             // A new proof with the nonce gets one chance (RFC 9449 section 8).
             Err(AuthorizationError::Refused { ref error, .. })
-                if self.dpop.is_some() && error == dpop::USE_NONCE && learnt == Learnt::Nonce =>
+                if self.dpop.is_some() && error == dpop::USE_NONCE && learnt == Observed::Nonce =>
             {
                 let response = self.send_once(form).await?;
                 self.nonces.learn(self.url, &response.headers);

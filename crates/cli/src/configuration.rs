@@ -1,11 +1,11 @@
 //! The user's configuration: where it is, what it says, and whether it may run anything.
 //!
 //! The only place that reads the environment and the configuration file. What becomes of the
-//! servers in it is decided in `roster`.
+//! servers in it is decided in `selection`.
 
 use std::path::PathBuf;
 
-use attache::host::config::{Config, Found, Problem, Severity, Surroundings, find};
+use attache::host::config::{Config, Found, Problem, Severity, UserEnvironment, find};
 use attache::host::trust::{Loaded, Trust, TrustState, Untrusted, WrittenServer};
 
 use crate::failure::Failure;
@@ -24,7 +24,7 @@ const LOCK_FILE: &str = "attache.lock";
 /// The machine and the user, and the file they named.
 #[derive(Clone, Debug)]
 pub(crate) struct Configuration {
-    pub(crate) surroundings: Surroundings,
+    pub(crate) environment: UserEnvironment,
     named: Option<PathBuf>,
 }
 
@@ -35,14 +35,14 @@ impl Configuration {
             Failure::unexpected(format!("cannot tell the working folder: {error}"))
         })?;
         Ok(Self {
-            surroundings: Surroundings::new(std::env::vars_os(), folder),
+            environment: UserEnvironment::new(std::env::vars_os(), folder),
             named,
         })
     }
 
     /// The file that counts, if there is one.
     pub(crate) fn found(&self) -> Option<Found> {
-        find(self.named.as_deref(), &self.surroundings)
+        find(self.named.as_deref(), &self.environment)
     }
 
     /// Reads the file that counts. Nothing of it may run yet.
@@ -52,9 +52,9 @@ impl Configuration {
         };
         let file = found.file.clone();
         let loaded = match self.trust() {
-            Some(trust) => Loaded::read(found, &self.surroundings, &trust),
+            Some(trust) => Loaded::read(found, &self.environment, &trust),
             // Without a place to remember approvals a project's file cannot have one.
-            None => Loaded::read(found, &self.surroundings, &Trust::in_file("")),
+            None => Loaded::read(found, &self.environment, &Trust::in_file("")),
         };
         match loaded {
             Ok(loaded) => Ok(Some(loaded)),
@@ -84,7 +84,7 @@ impl Configuration {
 
     /// Where logs, remembered lists, answers and approvals are kept.
     pub(crate) fn state_folder(&self) -> Option<PathBuf> {
-        self.surroundings.state_folder()
+        self.environment.state_folder()
     }
 
     /// Where the user's answers are kept.

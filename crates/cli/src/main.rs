@@ -2,13 +2,14 @@
 //!
 //! Raw arguments become an [`Invocation`](invocation::Invocation) in one step; a command runs it
 //! and prints its result, or one cause and one remedy. The way of a run: `args` → `invocation` →
-//! `commands` → `output`, with `roster` for which servers there are and `session` between a
+//! `commands` → `output`, with `selection` for which servers there are and `command_host` between a
 //! command and its servers.
 
 mod args;
 mod arguments;
 mod ask;
 mod base64;
+mod command_host;
 mod commands;
 mod configuration;
 mod failure;
@@ -17,8 +18,7 @@ mod invocation;
 mod names;
 mod output;
 mod overrides;
-mod roster;
-mod session;
+mod selection;
 mod target;
 
 use std::process::ExitCode;

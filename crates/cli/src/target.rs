@@ -1,7 +1,7 @@
 //! Which server a command is about, as it was typed.
 //!
 //! Owns the difference between ways to name a server. What a name stands for is decided in
-//! `roster`. Knows nothing of commands and output.
+//! `selection`. Knows nothing of commands and output.
 
 use std::ffi::OsString;
 use std::path::Path;

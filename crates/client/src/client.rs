@@ -18,7 +18,7 @@ use serde::Serialize;
 use crate::connection::{Link, Statistics};
 use crate::error::{CloseReason, Error};
 use crate::events::Events;
-use crate::lifeline::Lifeline;
+use crate::keep_alive::KeepAlive;
 use crate::negotiate::Agreement;
 use crate::request::{Options, Request, perform, write_params};
 use crate::settings::{MissingInputSchema, Settings, ShutdownForm};
@@ -34,7 +34,7 @@ pub struct Client {
 
 struct Inner {
     link: Arc<Link>,
-    lifeline: Lifeline,
+    keep_alive: KeepAlive,
     agreement: Agreement,
     settings: Settings,
     watches: WatchCounts,
@@ -52,14 +52,14 @@ struct ToolCall<'a, A> {
 impl Client {
     pub(crate) fn new(
         link: Arc<Link>,
-        lifeline: Lifeline,
+        keep_alive: KeepAlive,
         agreement: Agreement,
         settings: &Settings,
     ) -> Self {
         let client = Self {
             inner: Arc::new(Inner {
                 link,
-                lifeline,
+                keep_alive,
                 agreement,
                 settings: settings.clone(),
                 watches: WatchCounts::default(),
@@ -73,7 +73,7 @@ impl Client {
             // Nobody waits for it, and a server that refuses it is heard here as it is wanted.
             let params = SetLevelParams::new(level);
             let link = client.link();
-            link.request_aside(SetLevel::NAME, &params, &MetaFields::default());
+            link.request_unawaited(SetLevel::NAME, &params, &MetaFields::default());
         }
         client
     }
@@ -350,12 +350,12 @@ impl Client {
 
     /// What the server writes to stderr.
     pub fn stderr(&self) -> &Stderr {
-        self.inner.lifeline.stderr()
+        self.inner.keep_alive.stderr()
     }
 
     /// The process id of the server, if this side started it.
     pub fn process_id(&self) -> Option<u32> {
-        self.inner.lifeline.process_id()
+        self.inner.keep_alive.process_id()
     }
 
     /// The first lines on stdout that were no messages, each shortened, and three at the most. The
@@ -384,7 +384,7 @@ impl Client {
                 .await;
             self.link().notify::<LspExit>(&NoParams::default());
         }
-        self.inner.lifeline.close().await
+        self.inner.keep_alive.close().await
     }
 
     pub(crate) fn link(&self) -> &Arc<Link> {

@@ -7,13 +7,13 @@ use std::time::Duration;
 use attache_protocol::Era;
 use tokio::io::AsyncWrite;
 
-use crate::asked::AskedClock;
 use crate::client::Client;
 use crate::connection::{Link, Outlet};
 use crate::error::{ConnectError, Error};
-use crate::http::{HttpFlavor, HttpTarget, NotOlder, Older, Streamable, Wire};
-use crate::lifeline::Lifeline;
+use crate::http::{HttpFlavor, HttpTarget, SseTransport, SseUnavailable, Streamable, Wire};
+use crate::keep_alive::KeepAlive;
 use crate::negotiate::{Negotiation, Opening, opening};
+use crate::question_clock::QuestionClock;
 use crate::server::{Server, Target};
 use crate::settings::EraChoice;
 use attache_process::InputRead;
@@ -28,12 +28,12 @@ impl Server {
     /// stopped again (fault 33).
     pub async fn connect(&self) -> Result<Client, Error> {
         let after = self.settings.timeouts.start;
-        let mut lifeline = None;
-        let connecting = self.connect_in_time(&mut lifeline);
+        let mut keep_alive = None;
+        let connecting = self.connect_in_time(&mut keep_alive);
         let error = match self.asked().timeout(after, connecting).await {
             Some(Ok(client)) => return Ok(client),
             Some(Err(Error::Connect(ConnectError::TimedOut { after, strays, .. }))) => {
-                let stderr = lifeline.as_ref().map(Lifeline::last_words);
+                let stderr = keep_alive.as_ref().map(KeepAlive::last_words);
                 Error::Connect(ConnectError::TimedOut {
                     after,
                     strays,
@@ -42,8 +42,8 @@ impl Server {
             }
             Some(Err(error)) => error,
             None => {
-                let stderr = lifeline.as_ref().map(Lifeline::last_words);
-                let strays = lifeline.as_ref().map(Lifeline::first_strays);
+                let stderr = keep_alive.as_ref().map(KeepAlive::last_words);
+                let strays = keep_alive.as_ref().map(KeepAlive::first_strays);
                 Error::Connect(ConnectError::TimedOut {
                     after,
                     strays: strays.unwrap_or_default(),
@@ -52,25 +52,25 @@ impl Server {
             }
         };
         // A failed attempt leaves nothing behind (fault 8).
-        if let Some(lifeline) = lifeline {
-            lifeline.abandon().await;
+        if let Some(keep_alive) = keep_alive {
+            keep_alive.abandon().await;
         }
         Err(error)
     }
 
-    /// `lifeline` holds what was started, so that a time-out can still read its last words.
-    async fn connect_in_time(&self, lifeline: &mut Option<Lifeline>) -> Result<Client, Error> {
+    /// `keep_alive` holds what was started, so that a time-out can still read its last words.
+    async fn connect_in_time(&self, keep_alive: &mut Option<KeepAlive>) -> Result<Client, Error> {
         if let Target::Http(target) = &self.target
             && target.flavor == HttpFlavor::Sse
         {
-            return self.connect_sse(target, lifeline).await;
+            return self.connect_sse(target, keep_alive).await;
         }
         let mut opening = self.opening();
         let mut again = self.may_restart();
         let mut failures = 0;
         loop {
-            let opened = self.open(lifeline).await?;
-            let error = match self.agree(opened, lifeline, opening).await {
+            let opened = self.open(keep_alive).await?;
+            let error = match self.agree(opened, keep_alive, opening).await {
                 Ok(client) => return Ok(client),
                 Err(error) => error,
             };
@@ -99,8 +99,8 @@ impl Server {
                 {
                     pause_after(&mut failures).await;
                 }
-                (Target::Http(target), _) if self.may_be_older(target, &error) => {
-                    return self.fall_back_to_sse(target, lifeline, error).await;
+                (Target::Http(target), _) if self.may_be_sse(target, &error) => {
+                    return self.fall_back_to_sse(target, keep_alive, error).await;
                 }
                 _ => return Err(self.no_session(error)),
             }
@@ -111,11 +111,11 @@ impl Server {
     async fn agree(
         &self,
         opened: Opened,
-        lifeline: &mut Option<Lifeline>,
+        keep_alive: &mut Option<KeepAlive>,
         opening: Opening,
     ) -> Result<Client, ConnectError> {
         let Opened { link, input_read } = opened;
-        let Some(current) = lifeline.as_ref() else {
+        let Some(current) = keep_alive.as_ref() else {
             return Err(ConnectError::StreamsUsedUp);
         };
         let negotiation = Negotiation {
@@ -132,8 +132,8 @@ impl Server {
             self.probe_in_vain
                 .store(agreement.was_silent, Ordering::Relaxed);
         }
-        match lifeline.take() {
-            Some(lifeline) => Ok(Client::new(link, lifeline, agreement, &self.settings)),
+        match keep_alive.take() {
+            Some(keep_alive) => Ok(Client::new(link, keep_alive, agreement, &self.settings)),
             None => Err(ConnectError::StreamsUsedUp),
         }
     }
@@ -146,7 +146,7 @@ impl Server {
 
     /// Whether a refusal of both handshakes may come from a server of the oldest transport, which
     /// takes no message at this address (C-SHM-32).
-    fn may_be_older(&self, target: &HttpTarget, error: &ConnectError) -> bool {
+    fn may_be_sse(&self, target: &HttpTarget, error: &ConnectError) -> bool {
         let refused = match error {
             ConnectError::Http(http) => {
                 matches!(http.status(), Some(200..=299 | 400 | 404..=406 | 415 | 501))
@@ -161,7 +161,7 @@ impl Server {
     async fn connect_sse(
         &self,
         target: &HttpTarget,
-        lifeline: &mut Option<Lifeline>,
+        keep_alive: &mut Option<KeepAlive>,
     ) -> Result<Client, Error> {
         if self.settings.era == EraChoice::Modern {
             let problem = "the transport HTTP+SSE is of the legacy era, and the era is fixed to \
@@ -171,8 +171,11 @@ impl Server {
         let mut failures = 0;
         loop {
             let wire = Wire::new(target).map_err(Error::Input)?;
-            match Older::open(wire, &self.settings).await.map_err(Into::into) {
-                Ok(older) => return self.agree_older(older, lifeline).await,
+            match SseTransport::open(wire, &self.settings)
+                .await
+                .map_err(Into::into)
+            {
+                Ok(older) => return self.agree_sse(older, keep_alive).await,
                 Err(ConnectError::Http(http))
                     if http.is_failure() && failures < FAILURE_REPEATS =>
                 {
@@ -187,27 +190,27 @@ impl Server {
     async fn fall_back_to_sse(
         &self,
         target: &HttpTarget,
-        lifeline: &mut Option<Lifeline>,
+        keep_alive: &mut Option<KeepAlive>,
         refusal: ConnectError,
     ) -> Result<Client, Error> {
         let wire = Wire::new(target).map_err(Error::Input)?;
-        match Older::open(wire, &self.settings).await {
-            Ok(older) => self.agree_older(older, lifeline).await,
-            Err(answer) => Err(self.no_session(no_server(refusal, &answer, lifeline))),
+        match SseTransport::open(wire, &self.settings).await {
+            Ok(older) => self.agree_sse(older, keep_alive).await,
+            Err(answer) => Err(self.no_session(no_server(refusal, &answer, keep_alive))),
         }
     }
 
-    async fn agree_older(
+    async fn agree_sse(
         &self,
-        older: Older,
-        lifeline: &mut Option<Lifeline>,
+        older: SseTransport,
+        keep_alive: &mut Option<KeepAlive>,
     ) -> Result<Client, Error> {
-        let link = self.link(Outlet::Carrier(Arc::new(older.carrier.clone())));
-        older.carrier.attach(&link);
+        let link = self.link(Outlet::MessageTransport(Arc::new(older.transport.clone())));
+        older.transport.attach(&link);
         let reading = tokio::spawn(older.stream.run(link.clone()));
-        *lifeline = Some(Lifeline::of_carrier(&link, vec![reading]));
+        *keep_alive = Some(KeepAlive::of_message_transport(&link, vec![reading]));
         let agreed = self
-            .agree(Opened::of(link), lifeline, Opening::Initialize)
+            .agree(Opened::of(link), keep_alive, Opening::Initialize)
             .await;
         agreed.map_err(|error| self.no_session(error))
     }
@@ -219,7 +222,7 @@ impl Server {
     }
 
     /// How many processes the next connect may start at the most.
-    pub fn most_processes_of_a_connect(&self) -> u64 {
+    pub fn max_processes_per_connect(&self) -> u64 {
         match (&self.target, self.opening()) {
             (Target::Process(_), Opening::Probe) if self.may_restart() => 2,
             (Target::Process(_), _) if self.is_told_legacy() => 2,
@@ -263,18 +266,18 @@ impl Server {
     }
 
     /// Opens the streams, starting the process if there is one, and sets the tasks to work.
-    async fn open(&self, lifeline: &mut Option<Lifeline>) -> Result<Opened, Error> {
+    async fn open(&self, keep_alive: &mut Option<KeepAlive>) -> Result<Opened, Error> {
         match &self.target {
             Target::Process(launch) => {
                 // A former attempt ends before the next one begins (fault 8).
-                if let Some(former) = lifeline.take() {
+                if let Some(former) = keep_alive.take() {
                     former.abandon().await;
                 }
                 self.processes.fetch_add(1, Ordering::Relaxed);
                 let spawned = attache_process::spawn(launch).await?;
                 let input_read = spawned.input_read();
                 let link = self.link(self.stream_outlet(Box::new(spawned.stdin)));
-                *lifeline = Some(Lifeline::of_process(
+                *keep_alive = Some(KeepAlive::of_process(
                     &link,
                     spawned.stdout,
                     spawned.stderr,
@@ -289,14 +292,14 @@ impl Server {
                     .take()
                     .ok_or(Error::Connect(ConnectError::StreamsUsedUp))?;
                 let link = self.link(self.stream_outlet(streams.write));
-                *lifeline = Some(Lifeline::of_streams(&link, streams.read));
+                *keep_alive = Some(KeepAlive::of_streams(&link, streams.read));
                 Ok(Opened::of(link))
             }
             Target::Http(target) => {
-                let carrier = Streamable::new(target, &self.settings).map_err(Error::Input)?;
-                let link = self.link(Outlet::Carrier(Arc::new(carrier.clone())));
-                carrier.attach(&link);
-                *lifeline = Some(Lifeline::of_carrier(&link, Vec::new()));
+                let transport = Streamable::new(target, &self.settings).map_err(Error::Input)?;
+                let link = self.link(Outlet::MessageTransport(Arc::new(transport.clone())));
+                transport.attach(&link);
+                *keep_alive = Some(KeepAlive::of_message_transport(&link, Vec::new()));
                 Ok(Opened::of(link))
             }
         }
@@ -311,10 +314,10 @@ impl Server {
     }
 
     /// The time in which a person is being asked. A login concerns every connection to its server.
-    fn asked(&self) -> AskedClock {
+    fn asked(&self) -> QuestionClock {
         match &self.target {
             Target::Http(target) => target.asked.clone(),
-            Target::Process(_) | Target::Streams(_) => AskedClock::default(),
+            Target::Process(_) | Target::Streams(_) => QuestionClock::default(),
         }
     }
 }
@@ -345,12 +348,15 @@ async fn pause_after(failures: &mut u32) {
 /// refused in terms of MCP has said it better itself.
 fn no_server(
     refusal: ConnectError,
-    answer: &NotOlder,
-    lifeline: &Option<Lifeline>,
+    answer: &SseUnavailable,
+    keep_alive: &Option<KeepAlive>,
 ) -> ConnectError {
     match refusal {
         ConnectError::Http(_) => {
-            let mut answers = lifeline.as_ref().map(Lifeline::answers).unwrap_or_default();
+            let mut answers = keep_alive
+                .as_ref()
+                .map(KeepAlive::answers)
+                .unwrap_or_default();
             answers.push(answer.told());
             ConnectError::NoServer { answers }
         }

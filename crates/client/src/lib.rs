@@ -7,25 +7,25 @@
 //! the verbs of MCP. Every call ends exactly once, in one of the ways [`Error`] and
 //! [`attache_protocol::Ending`] name, and [`Client::statistics`] proves it.
 
-mod answering;
-mod asked;
 mod client;
+mod coalescing;
 mod connect;
 mod connection;
 mod error;
 mod events;
 mod fanout;
-mod gathering;
 mod handlers;
 mod http;
-mod lifeline;
+mod keep_alive;
 mod listen;
 mod meaning;
 mod negotiate;
+mod question_clock;
 mod request;
 mod rounds;
 mod sending;
 mod server;
+mod server_requests;
 mod settings;
 mod stderr;
 mod tasks;

@@ -9,8 +9,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::io::{AsyncRead, AsyncReadExt as _};
 use tokio::sync::{Notify, broadcast, watch};
 
+use crate::coalescing::ReadCoalescing;
 use crate::fanout::Fanout;
-use crate::gathering::Gathering;
 
 /// The longest line kept in one piece; a longer one is cut (fault 17).
 const LONGEST_LINE: usize = 8 * 1024;
@@ -90,7 +90,7 @@ impl Stderr {
     pub(crate) async fn drain(self, mut stream: impl AsyncRead + Unpin) {
         let mut chunk = vec![0; 4096];
         let mut line = Vec::new();
-        let mut gathering = Gathering::default();
+        let mut gathering = ReadCoalescing::default();
         while let Ok(length @ 1..) = stream.read(&mut chunk).await {
             self.shared.first_sign.notify_one();
             self.take(&chunk[..length], &mut line);

@@ -336,7 +336,7 @@ impl Drop for Following<'_> {
             let params = TaskParams::new(self.handle.id());
             let request_meta = client.request_meta(&MetaFields::default());
             let link = client.link();
-            link.request_aside(ExtCancelTask::NAME, &params, &request_meta);
+            link.request_unawaited(ExtCancelTask::NAME, &params, &request_meta);
         }
     }
 }

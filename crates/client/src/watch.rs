@@ -285,7 +285,7 @@ impl Drop for Subscriptions {
             if self.client.watch_counts().remove(&uri) {
                 // Said at once, so that a watch that begins right after is subscribed after.
                 let (link, no_meta) = (self.client.link(), MetaFields::default());
-                link.request_aside(Unsubscribe::NAME, &SubscribeParams::new(uri), &no_meta);
+                link.request_unawaited(Unsubscribe::NAME, &SubscribeParams::new(uri), &no_meta);
             }
         }
     }

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use attache_host::Host;
 use attache_host::client::process::guardian;
 use attache_host::config::{Config, Secret, ServerConfig, ServerName, Source, Transport};
-use attache_host::policy::Asker;
+use attache_host::policy::CallOrigin;
 use attache_testkit::chaos::{Action, Emit, Launch, Script, When};
 use serde_json::{Value, json};
 
@@ -160,7 +160,7 @@ async fn turn(host: &Host, beside: &'static str) -> Outcome<Duration> {
         let tool = format!("good{}/echo", number % HEALTHY);
         let began = Instant::now();
         let call = host.call(tool, json!({"message": "m"}));
-        call.origin(Asker::Person).await?;
+        call.origin(CallOrigin::Person).await?;
         times.push(began.elapsed());
     }
     neighbour.abort();
@@ -171,7 +171,7 @@ async fn turn(host: &Host, beside: &'static str) -> Outcome<Duration> {
 async fn keep_calling(host: Host, server: &'static str) {
     loop {
         let tool = format!("{server}/echo");
-        let call = host.call(tool, Value::Null).origin(Asker::Person);
+        let call = host.call(tool, Value::Null).origin(CallOrigin::Person);
         let call = call.timeout(Duration::from_millis(100));
         // Its failures are the point.
         let _ = tokio::time::timeout(Duration::from_millis(200), call.into_future()).await;

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use attache_host::client::process::guardian;
 use attache_host::config::{Config, Secret, ServerConfig, ServerName, Source, Transport};
-use attache_host::policy::Asker;
+use attache_host::policy::CallOrigin;
 use attache_host::{Host, Lifetime};
 use attache_testkit::chaos::{Launch, Script};
 use serde_json::json;
@@ -67,12 +67,12 @@ async fn with_host(launch: &Launch, state: &std::path::Path) -> Outcome<Duration
     let server = server(launch)?;
     let began = Instant::now();
     let host = Host::builder(Config::default())
-        .server_on_the_spot(server)
+        .adhoc_server(server)
         .state_folder(state)
         .lifetime(Lifetime::OneShot)
         .start();
     let call = host.call("echo", json!({"message": "m"}));
-    call.origin(Asker::Person).await?;
+    call.origin(CallOrigin::Person).await?;
     host.close().await;
     Ok(began.elapsed())
 }

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 pub use crate::as_written::{AsWritten, VariableUse, WrittenServer, WrittenSetting, quoted};
-use crate::config::{Config, Found, Origin, Surroundings};
+use crate::config::{Config, Found, Origin, UserEnvironment};
 use crate::digest::sha256_hex;
 use crate::state_file;
 
@@ -116,7 +116,7 @@ pub struct Loaded {
 impl Loaded {
     /// Reads a configuration file once, for its meaning and for its trust, so that no change in
     /// between can be approved unseen.
-    pub fn read(found: Found, surroundings: &Surroundings, trust: &Trust) -> io::Result<Self> {
+    pub fn read(found: Found, environment: &UserEnvironment, trust: &Trust) -> io::Result<Self> {
         let found = found.in_its_folder()?;
         let Some(text) = state_file::read(&found.file)? else {
             let message = format!("there is no file {}", found.file.display());
@@ -130,7 +130,7 @@ impl Loaded {
             TrustState::Trusted => Config::read,
             TrustState::New | TrustState::Changed => Config::read_unexpanded,
         };
-        let config = read(&text, &found.file, found.origin, surroundings);
+        let config = read(&text, &found.file, found.origin, environment);
         Ok(Self {
             found,
             text,
@@ -195,9 +195,9 @@ mod tests {
     use super::*;
     use attache_testkit::scratch::Scratch;
 
-    fn surroundings(scratch: &Scratch) -> Surroundings {
+    fn environment(scratch: &Scratch) -> UserEnvironment {
         let variables = [("KEY".into(), "abcdef-secret".into())];
-        Surroundings::new(variables, scratch.path())
+        UserEnvironment::new(variables, scratch.path())
     }
 
     fn project(scratch: &Scratch, text: &str) -> Found {
@@ -218,8 +218,8 @@ mod tests {
         let scratch = Scratch::new("trust").unwrap();
         let trust = Trust::in_file(scratch.path().join("state/trust.json"));
         let found = project(&scratch, FILE);
-        let surroundings = surroundings(&scratch);
-        let read = || Loaded::read(found.clone(), &surroundings, &trust).unwrap();
+        let environment = environment(&scratch);
+        let read = || Loaded::read(found.clone(), &environment, &trust).unwrap();
 
         let untrusted = read().into_runnable().unwrap_err();
         assert_eq!(untrusted.state, TrustState::New);
@@ -253,11 +253,11 @@ mod tests {
         let scratch = Scratch::new("trust").unwrap();
         let trust = Trust::in_file(scratch.path().join("trust.json"));
         let found = project(&scratch, FILE);
-        let surroundings = surroundings(&scratch);
-        let shown = Loaded::read(found.clone(), &surroundings, &trust).unwrap();
+        let environment = environment(&scratch);
+        let shown = Loaded::read(found.clone(), &environment, &trust).unwrap();
         project(&scratch, "[servers.evil]\ncommand = 'evil'\n");
         shown.approve(&trust).unwrap();
-        let now = Loaded::read(found, &surroundings, &trust).unwrap();
+        let now = Loaded::read(found, &environment, &trust).unwrap();
         assert_eq!(now.trust, TrustState::Changed);
     }
 
@@ -270,7 +270,7 @@ mod tests {
                 origin,
                 ..project(&scratch, FILE)
             };
-            let loaded = Loaded::read(found, &surroundings(&scratch), &trust).unwrap();
+            let loaded = Loaded::read(found, &environment(&scratch), &trust).unwrap();
             assert!(loaded.into_runnable().is_ok());
         }
     }

@@ -44,7 +44,7 @@ impl fmt::Display for ExitReason {
 
 /// What is known about a server process and the tree below it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Fate {
+pub(super) enum ProcessState {
     /// The server process runs.
     Running,
     /// The server process ended; what it left behind is being taken down.
@@ -53,7 +53,7 @@ pub(super) enum Fate {
     Gone(ExitReason),
 }
 
-impl Fate {
+impl ProcessState {
     pub(super) fn is_over(&self) -> bool {
         !matches!(self, Self::Running)
     }

@@ -13,15 +13,15 @@
 //! | Unix without it | yes | no | only what ends when standard input closes |
 //! | Windows | the server; its children when closed or killed | – | only what ends when standard input closes |
 
-mod attendant;
-mod descent;
 mod error;
 mod exit;
 pub mod guardian;
 mod launch;
 mod resolve;
+mod shutdown;
 #[cfg(unix)]
 mod unix;
+mod watcher;
 #[cfg(windows)]
 mod windows;
 
@@ -36,7 +36,7 @@ pub use error::{SpawnError, SpawnErrorKind};
 pub use exit::ExitReason;
 pub use launch::{ALLOWED_VARIABLES, Environment, Guardianship, Launch};
 
-use exit::Fate;
+use exit::ProcessState;
 use resolve::Prepared;
 
 #[cfg(unix)]
@@ -131,7 +131,7 @@ pub enum Protection {
 /// runtime; [`ServerProcess::close`] does it politely and waits.
 pub struct ServerProcess {
     id: u32,
-    fate: watch::Receiver<Fate>,
+    fate: watch::Receiver<ProcessState>,
     control: Control,
 }
 
@@ -226,7 +226,7 @@ impl ServerProcess {
     /// or later, and all learn the same. What the server leaves behind may live a
     /// moment longer.
     pub async fn wait(&self) -> ExitReason {
-        self.reached(Fate::is_over).await
+        self.reached(ProcessState::is_over).await
     }
 
     /// Runs the shutdown ladder and returns when the whole tree is gone, or when it
@@ -238,10 +238,10 @@ impl ServerProcess {
         let limit = ladder
             .grace
             .saturating_add(ladder.term)
-            .saturating_add(descent::KILL_PATIENCE * 2);
+            .saturating_add(shutdown::KILL_PATIENCE * 2);
         // The watcher keeps the ladder's time; this limit is for a watcher that has
         // itself stopped.
-        match tokio::time::timeout(limit, self.reached(Fate::is_gone)).await {
+        match tokio::time::timeout(limit, self.reached(ProcessState::is_gone)).await {
             Ok(reason) => reason,
             Err(_) => self.fate.borrow().reason(),
         }
@@ -252,7 +252,7 @@ impl ServerProcess {
         self.order(Order::Kill);
     }
 
-    async fn reached(&self, point: impl FnMut(&Fate) -> bool) -> ExitReason {
+    async fn reached(&self, point: impl FnMut(&ProcessState) -> bool) -> ExitReason {
         let mut fate = self.fate.clone();
         match fate.wait_for(point).await {
             Ok(fate) => fate.reason(),

@@ -14,9 +14,9 @@ use tokio::net::unix::pipe;
 use tokio::process::{Child, Command};
 use tokio::sync::watch;
 
-use super::attendant::{self, Orders, Reach};
-use super::exit::Fate;
+use super::exit::ProcessState;
 use super::resolve::Prepared;
+use super::watcher::{self, Orders, TreeControl};
 use super::{Order, Protection, ServerProcess, SpawnError, SpawnErrorKind, Spawned};
 
 pub(super) type Stdin = pipe::Sender;
@@ -62,12 +62,12 @@ impl Pipes {
     }
 }
 
-/// The line to the attendant of a process group.
+/// The line to the watcher of a process group.
 #[derive(Debug)]
 pub(super) struct Control {
     group: Group,
     orders: Orders,
-    fate: watch::Receiver<Fate>,
+    fate: watch::Receiver<ProcessState>,
 }
 
 impl Control {
@@ -77,7 +77,7 @@ impl Control {
 }
 
 impl Drop for Control {
-    /// The attendant would do the same, but it may have gone with its runtime.
+    /// The watcher would do the same, but it may have gone with its runtime.
     fn drop(&mut self) {
         if !self.fate.borrow().is_gone() {
             self.group.signal(Signal::KILL);
@@ -104,7 +104,7 @@ impl Group {
     }
 }
 
-impl Reach for Group {
+impl TreeControl for Group {
     fn terminate(&mut self) {
         self.signal(Signal::TERM);
         // A stopped process takes the request up only when it goes on.
@@ -139,7 +139,7 @@ pub(super) fn start(prepared: &Prepared) -> Result<Spawned, SpawnError> {
         let nameless = io::Error::other("the new process has no id");
         return Err(prepared.error(SpawnErrorKind::Other(nameless)));
     };
-    let (orders, fate) = attendant::attend(child, group);
+    let (orders, fate) = watcher::attend(child, group);
     Ok(Spawned {
         stdin: pipes.stdin,
         stdout: pipes.stdout,

@@ -11,8 +11,8 @@ use std::process::Stdio;
 
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 
-use super::attendant::{self, Orders, Reach};
 use super::resolve::Prepared;
+use super::watcher::{self, Orders, TreeControl};
 use super::{Order, Protection, ServerProcess, SpawnError, SpawnErrorKind, Spawned};
 
 pub(super) type Stdin = ChildStdin;
@@ -26,7 +26,7 @@ const CREATE_NEW_PROCESS_GROUP: u32 = 0x0000_0200;
 /// A server has no use for a console window.
 const CREATE_NO_WINDOW: u32 = 0x0800_0000;
 
-/// The line to the attendant of a server process.
+/// The line to the watcher of a server process.
 #[derive(Debug)]
 pub(super) struct Control(Orders);
 
@@ -42,7 +42,7 @@ struct Tree {
     taskkill: Option<io::Result<std::process::Child>>,
 }
 
-impl Reach for Tree {
+impl TreeControl for Tree {
     fn terminate(&mut self) {
         // There is no request that a process without a window would receive.
     }
@@ -90,7 +90,7 @@ pub(super) fn start(prepared: &Prepared) -> Result<Spawned, SpawnError> {
         let incomplete = io::Error::other("the new process has no id or no streams");
         return Err(prepared.error(SpawnErrorKind::Other(incomplete)));
     };
-    let (orders, fate) = attendant::attend(
+    let (orders, fate) = watcher::attend(
         child,
         Tree {
             server: id,

@@ -67,7 +67,7 @@ impl Changes {
             meta: None,
             extra: Default::default(),
         };
-        self.kernel.hub.tell::<ResourceUpdated>(
+        self.kernel.subscribers.tell::<ResourceUpdated>(
             &params,
             |session| session.watches(uri),
             |filter| contains(filter.resource_subscriptions.as_ref(), uri),
@@ -80,7 +80,7 @@ impl Changes {
     ) {
         if self.kernel.offers.list_changes {
             self.kernel
-                .hub
+                .subscribers
                 .tell::<N>(&NoParams::default(), |_| true, wanted);
         }
     }
@@ -92,7 +92,7 @@ fn contains(list: Option<&Vec<String>>, wanted: &str) -> bool {
 
 /// Who is told.
 #[derive(Default)]
-pub(crate) struct Hub {
+pub(crate) struct Subscribers {
     listeners: Mutex<Listeners>,
 }
 
@@ -139,7 +139,7 @@ impl Listen {
     }
 }
 
-impl Hub {
+impl Subscribers {
     /// Tells a legacy session of changes from now on.
     pub(crate) fn add_session(&self, session: &Arc<Session>) {
         let mut listeners = self.lock();

@@ -10,13 +10,13 @@ use serde_json::json;
 
 use crate::caching::Caching;
 use crate::catalog::{Catalog, Registry};
-use crate::changes::Hub;
+use crate::changes::Subscribers;
 use crate::failure::BuildError;
-use crate::redeemed::Redeemed;
 use crate::seal::Seal;
 use crate::settings::{BeforeInitialized, Identify, Limits};
 use crate::tasks::Tasks;
 use crate::ticking::Ticking;
+use crate::used_states::UsedStates;
 
 /// A server at work.
 pub(crate) struct Kernel {
@@ -28,10 +28,10 @@ pub(crate) struct Kernel {
     pub(crate) before_initialized: BeforeInitialized,
     pub(crate) caching: Caching,
     pub(crate) seal: Seal,
-    pub(crate) hub: Hub,
+    pub(crate) subscribers: Subscribers,
     pub(crate) tasks: Tasks,
     pub(crate) ticking: Ticking,
-    pub(crate) redeemed: Redeemed,
+    pub(crate) used_states: UsedStates,
     /// The `_meta` of modern results.
     pub(crate) result_meta: Option<Json>,
     catalog: RwLock<Offered>,
@@ -72,10 +72,10 @@ impl Kernel {
             before_initialized: BeforeInitialized::default(),
             caching: Caching::default(),
             seal,
-            hub: Hub::default(),
+            subscribers: Subscribers::default(),
             tasks: Tasks::default(),
             ticking: Ticking::default(),
-            redeemed: Redeemed::default(),
+            used_states: UsedStates::default(),
             result_meta,
             catalog: RwLock::new(Offered { registry, catalog }),
         })

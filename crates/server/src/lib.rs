@@ -23,7 +23,6 @@ mod incoming;
 mod kernel;
 mod lines;
 mod prompt;
-mod redeemed;
 mod resource;
 mod rounds;
 mod schema;
@@ -38,6 +37,7 @@ mod tasks;
 mod ticking;
 mod tool;
 mod uri_template;
+mod used_states;
 
 pub use asking::Question;
 pub use attache_protocol as protocol;

@@ -15,9 +15,9 @@ use serde_json::value::RawValue;
 
 use crate::canonical::canonical;
 use crate::kernel::Kernel;
-use crate::redeemed::Unredeemable;
 use crate::seal::random_name;
 use crate::service::Principal;
+use crate::used_states::UnusableState;
 
 /// What is known of a request in its present round.
 #[derive(Default)]
@@ -89,7 +89,7 @@ impl Rounds {
                     "the requestState is expired or belongs to another request; send the request anew",
                 ));
             }
-            if kernel.redeemed.contains(&sealed.serial) {
+            if kernel.used_states.contains(&sealed.serial) {
                 return Err(used());
             }
             rounds.answers = sealed.answers;
@@ -144,10 +144,10 @@ impl Rounds {
         let now = now();
         let expires = now.saturating_add(kernel.limits.state_ttl.as_secs());
         let limit = kernel.limits.max_redeemed;
-        match kernel.redeemed.insert(serial, now, expires, limit) {
+        match kernel.used_states.insert(serial, now, expires, limit) {
             Ok(()) => Ok(()),
-            Err(Unredeemable::Used) => Err(used()),
-            Err(Unredeemable::NoRoom) => Err(ErrorObject::new(
+            Err(UnusableState::Used) => Err(used()),
+            Err(UnusableState::NoRoom) => Err(ErrorObject::new(
                 codes::INTERNAL_ERROR,
                 format!("the limit of {limit} used states is reached; send it again later"),
             )),

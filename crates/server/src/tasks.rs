@@ -317,7 +317,7 @@ impl TaskEntry {
     fn announce(&self, kernel: &Kernel) {
         self.changed.notify_waiters();
         if self.era == Era::Modern {
-            kernel.hub.task_changed(&self.modern_view());
+            kernel.subscribers.task_changed(&self.modern_view());
         }
     }
 

@@ -46,7 +46,7 @@ pub(crate) fn watched(kernel: &Arc<Kernel>, uri: &str) {
 /// starts the ticking anew: the lock is held over both looks.
 fn next(kernel: &Kernel, uri: &str) -> Option<Duration> {
     let mut running = kernel.ticking.lock();
-    let pause = period(kernel, uri).filter(|_| kernel.hub.is_watched(uri));
+    let pause = period(kernel, uri).filter(|_| kernel.subscribers.is_watched(uri));
     if pause.is_none() {
         running.remove(uri);
     }

@@ -17,7 +17,7 @@ use super::process::{Ending, Executable, WALL_GRACE, Worker};
 use super::recent::{Found, Key, Recent};
 use super::request::{Answer, Failed, Progress, Request, RequestError, SessionState};
 use super::turns::Turns;
-use super::wire::{Fate, MAX_TEXT, World};
+use super::wire::{MAX_TEXT, WorkerState, World};
 
 /// Address space beyond what an evaluation needs: the program's own text, its allocator and its
 /// threads.
@@ -314,8 +314,8 @@ impl Shared {
             .await;
         let (result, state) = match ending {
             Ending::Value(value) => (Ok(value), kept),
-            Ending::Failure(failed, Fate::Intact) => (Err(failed), kept),
-            Ending::Failure(failed, Fate::Lost) | Ending::Gone(failed) => {
+            Ending::Failure(failed, WorkerState::Intact) => (Err(failed), kept),
+            Ending::Failure(failed, WorkerState::Lost) | Ending::Gone(failed) => {
                 return answer(Err(lost(failed)), Some(SessionState::Lost));
             }
         };

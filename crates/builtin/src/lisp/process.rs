@@ -19,7 +19,7 @@ use tokio::time::{Instant, sleep_until, timeout};
 use super::confinement::Confinement;
 use super::limits::Limits;
 use super::request::{Evaluated, Failed};
-use super::wire::{self, Fate, Order, Report, World};
+use super::wire::{self, Order, Report, WorkerState, World};
 use super::worker::WORKER_ARGUMENT;
 
 /// A worker that is not ready by then never will be.
@@ -63,7 +63,7 @@ impl Executable {
 /// How an order ended.
 pub(super) enum Ending {
     Value(Evaluated),
-    Failure(Failed, Fate),
+    Failure(Failed, WorkerState),
     /// The worker is gone, and with it all its definitions.
     Gone(Failed),
 }
@@ -109,7 +109,7 @@ impl Worker {
         };
         match timeout(START_TIME, worker.first_report()).await {
             Ok(Some(Report::Ready)) => Ok(worker),
-            Ok(_) => Err(io::Error::other(worker.obituary().await.message)),
+            Ok(_) => Err(io::Error::other(worker.exit_failure().await.message)),
             Err(_) => Err(io::Error::new(
                 io::ErrorKind::TimedOut,
                 format!("the worker was not ready within {START_TIME:?}"),
@@ -155,7 +155,7 @@ impl Worker {
         tokio::select! {
             sent = send(&mut self.orders, &order) => {
                 if sent.is_err() {
-                    return Ending::Gone(self.obituary().await);
+                    return Ending::Gone(self.exit_failure().await);
                 }
             }
             () = &mut deadline => return self.kill(&Stopping::Wall(wall)).await,
@@ -177,7 +177,7 @@ impl Worker {
                         let failed = Failed { kind, message, position, output };
                         return Ending::Failure(failed, world);
                     }
-                    None => return Ending::Gone(self.obituary().await),
+                    None => return Ending::Gone(self.exit_failure().await),
                 },
                 () = &mut deadline => {
                     let reason = stopping.unwrap_or(Stopping::Wall(wall));
@@ -207,7 +207,7 @@ impl Worker {
     }
 
     /// Why the process ended, as far as it can be known.
-    async fn obituary(&mut self) -> Failed {
+    async fn exit_failure(&mut self) -> Failed {
         // The pipe may be closed by a process that still runs.
         let status = match timeout(END_TIME, self.child.wait()).await {
             Ok(Ok(status)) => status,

@@ -58,13 +58,13 @@ pub(super) enum Report {
         message: String,
         position: Option<(u32, u32)>,
         output: String,
-        world: Fate,
+        world: WorkerState,
     },
 }
 
 /// What a failure did to the worker's definitions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) enum Fate {
+pub(super) enum WorkerState {
     Intact,
     /// They were replaced by new ones.
     Lost,
@@ -124,7 +124,7 @@ pub(super) fn read<T: DeserializeOwned>(from: &mut impl Read) -> io::Result<Opti
 
 #[cfg(test)]
 mod tests {
-    use super::{Fate, MAX_MESSAGE, Order, Report, World, announce, encode, length, read};
+    use super::{MAX_MESSAGE, Order, Report, WorkerState, World, announce, encode, length, read};
     use crate::lisp::Limits;
 
     #[test]
@@ -145,7 +145,7 @@ mod tests {
             message: "m".into(),
             position: Some((1, 2)),
             output: "\u{1F600}".into(),
-            world: Fate::Intact,
+            world: WorkerState::Intact,
         };
         let bytes = encode(&report).unwrap();
         assert_eq!(read(&mut bytes.as_slice()).unwrap(), Some(report));

@@ -6,10 +6,10 @@
 use attache::host::policy::{Answer, Asking, Consent, Question, Remember};
 use attache::protocol::Json;
 
-use super::{Asker, Dialogue, Lines, NoAnswer};
+use super::{Dialogue, Lines, NoAnswer, TerminalQuestions};
 use crate::output::{Style, Text, human};
 
-impl Consent for Asker {
+impl Consent for TerminalQuestions {
     fn ask(&self, question: Question) -> Asking<'_> {
         Box::pin(async move {
             let mut lines = self.lines.lock().await;
@@ -124,7 +124,7 @@ mod tests {
             (&[], no),
         ] {
             let typed = typed.iter().map(|line| (*line).to_owned()).collect();
-            let asker = Asker {
+            let asker = TerminalQuestions {
                 output: Output::new(Format::Human, Verbosity::Normal),
                 lines: Arc::new(Mutex::new(Lines::Scripted(typed))),
             };

@@ -33,7 +33,7 @@ const LINES_AHEAD: usize = 16;
 
 /// Asks the user on the terminal, one question at a time, whichever server asks.
 #[derive(Clone)]
-pub(crate) struct Asker {
+pub(crate) struct TerminalQuestions {
     output: Output,
     lines: Arc<Mutex<Lines>>,
 }
@@ -59,7 +59,7 @@ impl From<NoAnswer> for ElicitResult {
     }
 }
 
-impl Asker {
+impl TerminalQuestions {
     pub(crate) fn new(output: Output) -> Self {
         Self {
             output,
@@ -95,7 +95,7 @@ impl Asker {
     }
 }
 
-impl Questions for Asker {
+impl Questions for TerminalQuestions {
     fn elicitation(&self) -> Option<ElicitationModes> {
         Some(ElicitationModes::FormAndUrl)
     }
@@ -381,7 +381,7 @@ mod tests {
     use crate::output::{Format, Verbosity};
 
     async fn answer(question: &str, typed: &[&str]) -> String {
-        let asker = Asker {
+        let asker = TerminalQuestions {
             output: Output::new(Format::Human, Verbosity::Normal),
             lines: Arc::new(Mutex::new(Lines::Scripted(
                 typed.iter().map(|line| (*line).to_owned()).collect(),

@@ -63,12 +63,12 @@ mod tests {
     use attache::host::questions::Questions as _;
     use tokio::sync::Mutex;
 
-    use super::super::Asker;
+    use super::super::TerminalQuestions;
     use super::*;
     use crate::output::{Format, Output, Verbosity};
 
     async fn answer(typed: &[&str]) -> Result<CreateMessageResult, Refusal> {
-        let asker = Asker {
+        let asker = TerminalQuestions {
             output: Output::new(Format::Human, Verbosity::Normal),
             lines: Arc::new(Mutex::new(Lines::Scripted(
                 typed.iter().map(|line| (*line).to_owned()).collect(),

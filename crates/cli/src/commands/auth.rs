@@ -18,7 +18,7 @@ use crate::failure::{Exit, Failure, Kind};
 use crate::interrupt::Interrupts;
 use crate::output::{Format, Output, Style, Text, json};
 use crate::overrides::Overrides;
-use crate::roster::Roster;
+use crate::selection::ServerSelection;
 use crate::target::Target;
 
 /// What is known about the login at one server.
@@ -77,10 +77,10 @@ pub(super) async fn status(
     configuration: &Configuration,
     output: &Output,
 ) -> Result<(), Failure> {
-    let roster = Roster::of(target, configuration, &Overrides::default())?;
-    let accounts = roster.accounts();
+    let selection = ServerSelection::of(target, configuration, &Overrides::default())?;
+    let accounts = selection.accounts();
     let mut known = Vec::new();
-    for server in roster.servers() {
+    for server in selection.servers() {
         known.push(match accounts.of(server)? {
             Some(oauth) => {
                 let status = oauth.status().await;
@@ -182,9 +182,9 @@ fn account(
     configuration: &Configuration,
     prepare: impl FnOnce(Accounts) -> Accounts,
 ) -> Result<(ServerName, OAuth), Failure> {
-    let roster = Roster::of(target, configuration, &Overrides::default())?;
-    let accounts = prepare(roster.accounts());
-    let Some(server) = roster.servers().next() else {
+    let selection = ServerSelection::of(target, configuration, &Overrides::default())?;
+    let accounts = prepare(selection.accounts());
+    let Some(server) = selection.servers().next() else {
         return Err(Failure::usage("which server is meant?"));
     };
     match accounts.of(server)? {

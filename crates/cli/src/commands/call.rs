@@ -4,20 +4,20 @@ use std::time::Duration;
 
 use attache::TaskStart;
 use attache::host::Call as HostCall;
-use attache::host::policy::Asker;
+use attache::host::policy::CallOrigin;
 use attache::protocol::{CallToolResult, Content, Json, Payload, Tool};
 
 use super::{listing, save};
 use crate::arguments::{self, Schema};
+use crate::command_host::CommandHost;
 use crate::failure::{self, Failure, Kind};
 use crate::invocation::{Call, Listing};
 use crate::output::{Format, Output, Text, human};
-use crate::session::Session;
 
 /// How long a server may take to acknowledge that a task is not wanted any more.
 const CANCEL_PATIENCE: Duration = Duration::from_secs(1);
 
-pub(super) async fn run(call: Call, session: &Session, output: &Output) -> Result<(), Failure> {
+pub(super) async fn run(call: Call, session: &CommandHost, output: &Output) -> Result<(), Failure> {
     let (server, name, schema, way) = match call.listing {
         Listing::First => {
             let (server, tool) = listing::find::<Tool>(&call.tool, "tool", session, output).await?;
@@ -42,7 +42,7 @@ pub(super) async fn run(call: Call, session: &Session, output: &Output) -> Resul
     let request = session
         .host
         .call(format!("{server}/{name}"), assembled.arguments)
-        .origin(Asker::Person);
+        .origin(CallOrigin::Person);
     let payload = match way {
         Way::Request => {
             let request = match progress.listener() {
@@ -85,7 +85,7 @@ enum Way {
 }
 
 impl Way {
-    fn of(tool: &Tool, server: &str, session: &Session) -> Self {
+    fn of(tool: &Tool, server: &str, session: &CommandHost) -> Self {
         let execution = tool.execution.as_ref();
         let support = execution.and_then(|execution| execution.task_support.as_deref());
         if support != Some("required") {
@@ -100,7 +100,7 @@ impl Way {
 
 /// Runs a tool as a task to its end. A task does not end with its request, so giving up means
 /// telling the server.
-async fn as_task(call: HostCall, server: &str, session: &Session) -> Result<Payload, Failure> {
+async fn as_task(call: HostCall, server: &str, session: &CommandHost) -> Result<Payload, Failure> {
     let result = match session.run(call.as_task()).await? {
         TaskStart::Finished(result) => result,
         TaskStart::Running(task) => {

@@ -21,7 +21,7 @@ use crate::configuration::Configuration;
 use crate::failure::Failure;
 use crate::invocation::Quoting;
 use crate::output::{Output, safe_text};
-use crate::roster;
+use crate::selection;
 
 pub(super) fn run(
     words: &[String],
@@ -247,7 +247,7 @@ impl Known {
         let is_unconfigured = matches!(loaded, Ok(None));
         let config = match loaded {
             Ok(Some(loaded)) => loaded.config().clone(),
-            Ok(None) => roster::stand_ins().unwrap_or_default(),
+            Ok(None) => selection::stand_ins().unwrap_or_default(),
             Err(_) => Config::default(),
         };
         let mut servers: Vec<ServerConfig> = config.servers.into_values().collect();
@@ -256,7 +256,7 @@ impl Known {
         let is_known = |name: &str| servers.iter().any(|server| server.name.as_str() == name);
         let built_in = named
             .filter(|name| !is_known(name))
-            .and_then(roster::built_in);
+            .and_then(selection::built_in);
         if let Some(built_in) = built_in {
             servers = built_in.server().into_iter().collect();
         } else if let Some(only) = &typed.server {
@@ -275,7 +275,7 @@ impl Known {
         let names = self.servers.iter().map(|server| server.name.to_string());
         let mut names: Vec<String> = names.collect();
         if self.is_unconfigured || !current.is_empty() {
-            names.extend(roster::built_in_names().map(str::to_owned));
+            names.extend(selection::built_in_names().map(str::to_owned));
         }
         let mut seen = BTreeSet::new();
         names.retain(|name| seen.insert(name.clone()));

@@ -20,7 +20,7 @@ pub(super) fn path(configuration: &Configuration, output: &Output) -> Result<(),
     let found = configuration.found();
     let (path, origin) = match &found {
         Some(found) => (Some(found.file.clone()), Some(origin(found.origin))),
-        None => (user_file(&configuration.surroundings), None),
+        None => (user_file(&configuration.environment), None),
     };
     let exists = path.as_ref().is_some_and(|path| path.is_file());
     let path = path.map(|path| path.display().to_string());

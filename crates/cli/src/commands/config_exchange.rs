@@ -58,7 +58,7 @@ struct BrokenDocument<'a> {
 
 /// Lists the servers that other tools know.
 pub(super) fn discover(configuration: &Configuration, output: &Output) -> Result<(), Failure> {
-    let discovery = look(&configuration.surroundings);
+    let discovery = look(&configuration.environment);
     match output.format {
         Format::Json => output.document(&json::write(&document(&discovery))),
         Format::Human => output.text(&show(&discovery)),

@@ -12,7 +12,7 @@ use attache::host::config::{
 use attache::host::nearest;
 use attache::host::trust::quoted;
 
-use crate::ask::Asker;
+use crate::ask::TerminalQuestions;
 use crate::configuration::Configuration;
 use crate::failure::Failure;
 use crate::invocation::{Approval, Import, Writing};
@@ -25,7 +25,7 @@ pub(super) async fn run(
     output: &Output,
 ) -> Result<(), Failure> {
     check_tool(wanted)?;
-    let discovery = discover(&configuration.surroundings);
+    let discovery = discover(&configuration.environment);
     let chosen = choose(wanted, &discovery)?;
     let file = destination(configuration)?;
     let text = read(&file)?;
@@ -82,7 +82,7 @@ async fn agree<'a>(
     approval: Approval,
     output: &Output,
 ) -> Result<Vec<&'a Discovered>, Failure> {
-    let asker = Asker::new(output.clone());
+    let asker = TerminalQuestions::new(output.clone());
     let mut agreed = Vec::new();
     let (mut unasked, mut declined) = (0, 0);
     for (server, outcome) in chosen.iter().zip(&imported.outcomes) {
@@ -245,7 +245,7 @@ fn choose<'a>(wanted: &Import, discovery: &'a Discovery) -> Result<Vec<&'a Disco
 fn destination(configuration: &Configuration) -> Result<PathBuf, Failure> {
     let found = configuration.found().map(|found| found.file);
     found
-        .or_else(|| user_file(&configuration.surroundings))
+        .or_else(|| user_file(&configuration.environment))
         .ok_or_else(|| {
             Failure::config("there is no folder for a configuration file")
                 .hint("name one with --config FILE")

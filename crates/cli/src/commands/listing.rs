@@ -12,10 +12,10 @@ use attache::host::config::ServerName;
 use attache::host::{Error, List, nearest};
 use serde::Serialize;
 
+use crate::command_host::CommandHost;
 use crate::failure::{Exit, Failure, Kind};
 use crate::invocation::Completeness;
 use crate::output::{Output, Text, human};
-use crate::session::Session;
 
 /// How long servers are waited for by who accepts less than all answers: while something is known
 /// of all that are missing, and while nothing is. What is never waited for is never remembered, so
@@ -59,7 +59,7 @@ pub(super) enum Answered {
 /// is the failure of the command.
 pub(super) async fn fetch<T: Listable>(
     completeness: Completeness,
-    session: &Session,
+    session: &CommandHost,
     output: &Output,
 ) -> Result<Listed<T>, Failure> {
     let list = waiting(session.host.list::<T>(), completeness);
@@ -120,7 +120,7 @@ pub(super) fn rank(outcome: &Outcome) -> u8 {
     }
 }
 
-fn misconfigured(session: &Session) -> impl Iterator<Item = Answered> + '_ {
+fn misconfigured(session: &CommandHost) -> impl Iterator<Item = Answered> + '_ {
     session
         .misconfigured
         .iter()
@@ -236,7 +236,7 @@ pub(super) fn all_answered(
 pub(super) async fn find<T: Listable>(
     given: &str,
     what: &str,
-    session: &Session,
+    session: &CommandHost,
     output: &Output,
 ) -> Result<(ServerName, T), Failure> {
     let name = session.run(session.host.resolve::<T>(given)).await?;

@@ -18,7 +18,7 @@ use crate::interrupt::Interrupts;
 use crate::invocation::Follow;
 use crate::output::{Format, Output, Style, Text, json};
 use crate::overrides::Overrides;
-use crate::roster::Roster;
+use crate::selection::ServerSelection;
 use crate::target::Target;
 
 /// How often files are looked at for new lines.
@@ -57,8 +57,8 @@ pub(super) async fn run(
         return Err(Failure::config("there is no folder for log files").hint("set HOME"));
     };
     let folder = log_folder(&state);
-    let roster = Roster::of(target, configuration, &Overrides::default())?;
-    let logs = roster.names().into_iter().map(|server| Log {
+    let selection = ServerSelection::of(target, configuration, &Overrides::default())?;
+    let logs = selection.names().into_iter().map(|server| Log {
         path: log_path(&folder, &server),
         server,
         read: 0,

@@ -13,12 +13,12 @@ use serde::Serialize;
 use tokio::task::JoinSet;
 
 use super::listing;
+use crate::command_host::CommandHost;
 use crate::failure::Failure;
 use crate::invocation::Completeness;
 use crate::output::json::{self, ErrorBody};
 use crate::output::{Format, Output, Style, Text, human};
-use crate::roster::BuiltIn;
-use crate::session::Session;
+use crate::selection::BuiltIn;
 
 #[derive(Serialize)]
 struct Document<'a> {
@@ -74,7 +74,7 @@ enum State {
 
 pub(super) async fn run(
     completeness: Completeness,
-    session: &Session,
+    session: &CommandHost,
     output: &Output,
 ) -> Result<(), Failure> {
     let servers = look(completeness, session).await?;
@@ -109,7 +109,7 @@ pub(super) async fn run(
 
 /// Asks all servers for their tools, and those that answer for what else they have; none waits for
 /// another.
-async fn look(completeness: Completeness, session: &Session) -> Result<Vec<Seen>, Failure> {
+async fn look(completeness: Completeness, session: &CommandHost) -> Result<Vec<Seen>, Failure> {
     let host = &session.host;
     let tools = listing::waiting(host.list_tools(), completeness);
     let mut tools = session.run(tools).await?;

@@ -26,13 +26,13 @@ mod tools;
 mod trust;
 mod watch;
 
+use crate::command_host::CommandHost;
 use crate::configuration::Configuration;
 use crate::failure::{Exit, Failure};
 use crate::invocation::{Action, Completeness, Invocation};
 use crate::output::Output;
 use crate::overrides::Overrides;
-use crate::roster::Roster;
-use crate::session::Session;
+use crate::selection::ServerSelection;
 use crate::target::Target;
 
 /// Runs what was asked for, says how it went, and closes the connections, in this order: nobody
@@ -118,14 +118,14 @@ async fn open(
     configuration: &Configuration,
     overrides: &Overrides,
     output: &Output,
-) -> Result<Session, Failure> {
-    let roster = Roster::of(target, configuration, overrides)?;
-    let roster = match action {
-        Action::Call(call) => roster.narrowed_by(&call.tool)?.approved(call.approval),
-        Action::Prompt { name, .. } => roster.narrowed_by(name)?,
-        _ => roster,
+) -> Result<CommandHost, Failure> {
+    let selection = ServerSelection::of(target, configuration, overrides)?;
+    let selection = match action {
+        Action::Call(call) => selection.narrowed_by(&call.tool)?.approved(call.approval),
+        Action::Prompt { name, .. } => selection.narrowed_by(name)?,
+        _ => selection,
     };
-    let session = Session::open(roster, overrides.log_level, output)?;
+    let session = CommandHost::open(selection, overrides.log_level, output)?;
     if let Some(level) = overrides.log_level
         && let Err(failure) = session.set_log_level(level).await
     {
@@ -138,7 +138,7 @@ async fn open(
 async fn perform(
     action: Action,
     completeness: Completeness,
-    session: &Session,
+    session: &CommandHost,
     output: &Output,
 ) -> Result<(), Failure> {
     match action {

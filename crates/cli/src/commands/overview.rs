@@ -4,15 +4,15 @@
 use attache::protocol::Tool;
 
 use super::{listing, ls, tools};
+use crate::command_host::CommandHost;
 use crate::failure::Failure;
 use crate::invocation::Completeness;
 use crate::output::{Format, Output, Text};
-use crate::roster::BuiltIn;
-use crate::session::Session;
+use crate::selection::BuiltIn;
 
 pub(super) async fn run(
     completeness: Completeness,
-    session: &Session,
+    session: &CommandHost,
     output: &Output,
 ) -> Result<(), Failure> {
     ls::run(completeness, session, output).await?;

@@ -6,15 +6,15 @@ use attache::protocol::{GetPromptResult, Json, Prompt};
 use super::listing;
 use super::prompts::signature;
 use crate::arguments::Given;
+use crate::command_host::CommandHost;
 use crate::failure::Failure;
 use crate::output::{Format, Output, ProgressDisplay, Style, Text, human};
-use crate::session::Session;
 
 pub(super) async fn run(
     given: &str,
     arguments: Vec<Given>,
     progress: ProgressDisplay,
-    session: &Session,
+    session: &CommandHost,
     output: &Output,
 ) -> Result<(), Failure> {
     let (server, prompt) = listing::find::<Prompt>(given, "prompt", session, output).await?;

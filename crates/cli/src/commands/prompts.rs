@@ -4,12 +4,12 @@ use attache::protocol::{Json, Prompt};
 use serde::Serialize;
 
 use super::listing::{self, Answered};
+use crate::command_host::CommandHost;
 use crate::failure::Failure;
 use crate::invocation::Completeness;
 use crate::output::json;
 use crate::output::text::width;
 use crate::output::{Format, Output, Text, human};
-use crate::session::Session;
 
 /// Names longer than this break their column.
 const WIDEST_NAME: usize = 32;
@@ -22,7 +22,7 @@ struct Document<'a> {
 
 pub(super) async fn run(
     completeness: Completeness,
-    session: &Session,
+    session: &CommandHost,
     output: &Output,
 ) -> Result<(), Failure> {
     let prompts = listing::fetch::<Prompt>(completeness, session, output).await?;

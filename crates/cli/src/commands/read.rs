@@ -6,15 +6,15 @@ use attache::host::ReadAnswer;
 use attache::protocol::{Json, ReadResourceResult};
 
 use super::save;
+use crate::command_host::CommandHost;
 use crate::failure::Failure;
 use crate::output::{Format, Output, ProgressDisplay, Text, human};
-use crate::session::Session;
 
 pub(super) async fn run(
     uri: &str,
     progress: ProgressDisplay,
     out: Option<&Path>,
-    session: &Session,
+    session: &CommandHost,
     output: &Output,
 ) -> Result<(), Failure> {
     let progress = output.progress(uri, progress);

@@ -4,12 +4,12 @@ use attache::protocol::{Json, Resource, ResourceTemplate};
 use serde::Serialize;
 
 use super::listing::{self, Answered};
+use crate::command_host::CommandHost;
 use crate::failure::Failure;
 use crate::invocation::Completeness;
 use crate::output::json;
 use crate::output::text::width;
 use crate::output::{Format, Output, Text, human};
-use crate::session::Session;
 
 /// URIs longer than this break their column.
 const WIDEST_URI: usize = 48;
@@ -24,7 +24,7 @@ struct Document<'a> {
 
 pub(super) async fn run(
     completeness: Completeness,
-    session: &Session,
+    session: &CommandHost,
     output: &Output,
 ) -> Result<(), Failure> {
     // At once, so that a server that does not answer is waited for once.

@@ -5,12 +5,12 @@ use serde::Serialize;
 
 use super::listing::{self, Answered, Listed};
 use crate::arguments::Schema;
+use crate::command_host::CommandHost;
 use crate::failure::Failure;
 use crate::invocation::Completeness;
 use crate::output::json;
 use crate::output::text::width;
 use crate::output::{Format, Output, Text, human};
-use crate::session::Session;
 
 /// Names longer than this break their column.
 const WIDEST_NAME: usize = 32;
@@ -23,7 +23,7 @@ struct Document<'a> {
 
 pub(super) async fn run(
     completeness: Completeness,
-    session: &Session,
+    session: &CommandHost,
     output: &Output,
 ) -> Result<(), Failure> {
     let tools = listing::fetch::<Tool>(completeness, session, output).await?;

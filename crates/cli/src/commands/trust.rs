@@ -8,14 +8,14 @@ use attache::host::trust::{AsWritten, Loaded, TrustState, WrittenSetting};
 use attache::protocol::Tool;
 
 use super::listing;
-use crate::ask::Asker;
+use crate::ask::TerminalQuestions;
+use crate::command_host::CommandHost;
 use crate::configuration::{Configuration, problem_failure, whole_file};
 use crate::failure::Failure;
 use crate::invocation::{Approval, Completeness, LockWriting};
 use crate::output::{Output, Style, Text};
 use crate::overrides::Overrides;
-use crate::roster::Roster;
-use crate::session::Session;
+use crate::selection::ServerSelection;
 use crate::target::Target;
 
 pub(super) async fn run(
@@ -121,10 +121,10 @@ async fn approve_tools(
     output: &Output,
 ) -> Result<(), Failure> {
     let target = Target::Named(server.to_owned());
-    let roster = Roster::of(&target, configuration, &Overrides::default())?;
-    let pins = roster.pins()?;
+    let selection = ServerSelection::of(&target, configuration, &Overrides::default())?;
+    let pins = selection.pins()?;
     // What is shown here must not be pinned before it is approved.
-    let session = Session::open(roster.unpinned(), None, output)?;
+    let session = CommandHost::open(selection.unpinned(), None, output)?;
     let config = session.host.config(server);
     let listed = listing::fetch::<Tool>(Completeness::Whole, &session, output).await;
     session.close().await;
@@ -227,7 +227,10 @@ async fn agreed(question: &str, approval: Approval, output: &Output) -> Result<(
                 .hint("run it on a terminal, or approve what you see above with --yes"),
         );
     }
-    match Asker::new(output.clone()).agrees(question).await {
+    match TerminalQuestions::new(output.clone())
+        .agrees(question)
+        .await
+    {
         true => Ok(()),
         false => Err(Failure::refused("nothing was approved")),
     }

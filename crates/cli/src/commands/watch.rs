@@ -14,10 +14,10 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
 use super::read;
+use crate::command_host::CommandHost;
 use crate::failure::{Exit, Failure};
 use crate::invocation::Reread;
 use crate::output::{Format, Output, Style, Text, json};
-use crate::session::Session;
 
 /// Changes of all servers that wait to be shown.
 const QUEUE: usize = 64;
@@ -37,7 +37,7 @@ struct Document<'a> {
 pub(super) async fn run(
     filter: SubscriptionFilter,
     reread: Reread,
-    session: &Session,
+    session: &CommandHost,
     output: &Output,
 ) -> Result<(), Failure> {
     let mut watches = Vec::new();
@@ -86,7 +86,7 @@ pub(super) async fn run(
 /// the server that offers it.
 async fn parts(
     filter: &SubscriptionFilter,
-    session: &Session,
+    session: &CommandHost,
 ) -> Result<BTreeMap<ServerName, SubscriptionFilter>, Failure> {
     let mut parts = BTreeMap::new();
     let lists = SubscriptionFilter {
@@ -111,7 +111,7 @@ async fn show(
     change: &Change,
     reread: Reread,
     server: &str,
-    session: &Session,
+    session: &CommandHost,
     output: &Output,
 ) -> Result<(), Failure> {
     let (method, uri) = match change {

@@ -1,4 +1,4 @@
-//! What a carrier may do to the calls it carries: deliver what came for one, or end it.
+//! What a transport may do to the calls it carries: deliver what came for one, or end it.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -62,13 +62,13 @@ impl Link {
     pub(crate) fn answers(&self) -> Vec<String> {
         match &self.outlet {
             Outlet::Stream(_) => Vec::new(),
-            Outlet::Carrier(carrier) => carrier.answers(),
+            Outlet::MessageTransport(transport) => transport.answers(),
         }
     }
 
     /// Whether each message travels on a way of its own, as over HTTP.
     pub(crate) fn is_carried(&self) -> bool {
-        matches!(self.outlet, Outlet::Carrier(_))
+        matches!(self.outlet, Outlet::MessageTransport(_))
     }
 
     /// Whether parts of a request are mirrored in headers (C-SHM-13).
@@ -79,8 +79,8 @@ impl Link {
 
     /// Waits until the server may be connected to again, after so many failures in a row (P9).
     pub(crate) async fn pause_before_reconnect(&self, failures: u32) {
-        if let Outlet::Carrier(carrier) = &self.outlet {
-            carrier.pause(failures).await;
+        if let Outlet::MessageTransport(transport) = &self.outlet {
+            transport.pause(failures).await;
         }
     }
 
@@ -90,10 +90,10 @@ impl Link {
     }
 
     /// Waits until the other side has had the time to take note of the end.
-    pub(crate) async fn farewell(&self) {
+    pub(crate) async fn goodbye(&self) {
         match &self.outlet {
             Outlet::Stream(_) => drop(self.ended().await),
-            Outlet::Carrier(carrier) => carrier.delivered().await,
+            Outlet::MessageTransport(transport) => transport.delivered().await,
         }
     }
 

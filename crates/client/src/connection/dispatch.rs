@@ -22,25 +22,25 @@ use crate::settings::ProgressTokenForm;
 
 /// Whether somebody waits for what a line says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Regard {
+pub(crate) enum Urgency {
     /// It is a notification, or no message at all.
-    Aside,
+    Unawaited,
     /// It answers, or it asks.
     Awaited,
 }
 
 impl Link {
     /// Takes one line from the server.
-    pub(crate) fn receive(self: &Arc<Self>, line: &Bytes) -> Regard {
+    pub(crate) fn receive(self: &Arc<Self>, line: &Bytes) -> Urgency {
         match parse_line(line) {
             Line::Message(message) => self.receive_message(line, message),
             Line::Batch(items) => {
                 self.receive_batch(line, &items);
-                Regard::Awaited
+                Urgency::Awaited
             }
             Line::Stray(reason) => {
                 self.stray(&String::from_utf8_lossy(line), reason);
-                Regard::Aside
+                Urgency::Unawaited
             }
         }
     }
@@ -64,17 +64,17 @@ impl Link {
         }
     }
 
-    pub(super) fn receive_message(self: &Arc<Self>, line: &Bytes, message: Message<'_>) -> Regard {
+    pub(super) fn receive_message(self: &Arc<Self>, line: &Bytes, message: Message<'_>) -> Urgency {
         self.counters.messages_in.fetch_add(1, Ordering::Relaxed);
         match message {
             Message::Response { id, outcome } => self.answered(line, id.as_ref(), outcome),
             Message::Request { id, method, params } => self.asked(id, method, params),
             Message::Notification { method, params } => {
                 self.notified(&method, params);
-                return Regard::Aside;
+                return Urgency::Unawaited;
             }
         }
-        Regard::Awaited
+        Urgency::Awaited
     }
 
     fn answered(&self, line: &Bytes, id: Option<&RequestId>, outcome: Outcome<'_>) {

@@ -15,10 +15,10 @@ use serde::Serialize;
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
-use super::writer::{Unsent, Urgency};
+use super::writer::{Unsent, WriteMode};
 use super::{
-    Answer, CallKind, Failure, Journey, Link, Outlet, Parcel, Patience, ProgressQueue, TimeLeft,
-    Waiter, Way,
+    Answer, CallKind, Failure, Link, Outgoing, Outlet, Patience, PostFuture, ProgressQueue,
+    TimeLeft, Waiter, Way,
 };
 use crate::error::CloseReason;
 use crate::settings::ProgressTokenForm;
@@ -41,7 +41,7 @@ pub(crate) struct Exchange {
     id: u64,
     answer: oneshot::Receiver<Answer>,
     /// The way to the answer, if it goes on only while this is polled.
-    journey: Option<Journey>,
+    post_future: Option<PostFuture>,
     progress: Option<Arc<ProgressQueue>>,
     /// The call has not ended, as far as this side knows.
     open: bool,
@@ -76,29 +76,29 @@ impl Link {
             return Err(not_sent());
         }
         let id = calls.in_flight.next_id();
-        let urgency = match calls.in_flight.is_empty() {
-            true => Urgency::Inline,
-            false => Urgency::Batched,
+        let mode = match calls.in_flight.is_empty() {
+            true => WriteMode::Inline,
+            false => WriteMode::Batched,
         };
         let write =
             |lines: &mut Vec<u8>| self.write_request(lines, id, method, params, extra_meta, wish);
-        let mut journey = None;
+        let mut post_future = None;
         let way = match &self.outlet {
-            Outlet::Stream(writer) => match writer.send(urgency, write) {
+            Outlet::Stream(writer) => match writer.send(mode, write) {
                 Ok(frame_end) => Way::Stream { frame_end },
                 Err(Unsent::Unwritable(error)) => return Err(Failure::unwritable(error)),
                 Err(Unsent::Closed) => return Err(not_sent()),
             },
-            Outlet::Carrier(carrier) => {
+            Outlet::MessageTransport(transport) => {
                 let mut line = Vec::with_capacity(256 + params.as_str().len());
                 write(&mut line).map_err(Failure::unwritable)?;
-                let way = journey.insert(carrier.carry(Parcel {
+                let way = post_future.insert(transport.carry(Outgoing {
                     id,
                     method,
                     params,
                     line,
                 }));
-                Way::Carried(way.carriage())
+                Way::Carried(way.delivery())
             }
         };
         let waiter = Waiter {
@@ -116,7 +116,7 @@ impl Link {
             link: self.clone(),
             id,
             answer,
-            journey,
+            post_future,
             progress,
             open: true,
         })
@@ -149,7 +149,7 @@ impl Link {
 
     /// Sends a request at once and lets its answer come off the caller's path: for what is said when
     /// something is dropped. Without a runtime the connection is gone, and nobody there to be told.
-    pub(crate) fn request_aside(
+    pub(crate) fn request_unawaited(
         self: &Arc<Self>,
         method: &str,
         params: &impl Serialize,
@@ -170,8 +170,8 @@ impl Link {
 impl Exchange {
     /// Lets the answer come also while nobody polls.
     pub(crate) fn unattended(mut self) -> Self {
-        if let Some(journey) = self.journey.take() {
-            journey.set_off();
+        if let Some(post_future) = self.post_future.take() {
+            post_future.start();
         }
         self
     }
@@ -221,17 +221,17 @@ impl Exchange {
 
     /// Polls for the answer, which comes once.
     pub(crate) fn poll_answered(&mut self, context: &mut Context<'_>) -> Poll<Answer> {
-        if let Some(journey) = &mut self.journey
-            && Pin::new(journey).poll(context).is_ready()
+        if let Some(post_future) = &mut self.post_future
+            && Pin::new(post_future).poll(context).is_ready()
         {
-            self.journey = None;
+            self.post_future = None;
         }
         let answer = ready!(Pin::new(&mut self.answer).poll(context));
         self.open = false;
-        if let Some(journey) = self.journey.take() {
+        if let Some(post_future) = self.post_future.take() {
             // The answer came on another way; this one is gone to its end, so that its connection
             // can be used again.
-            journey.set_off();
+            post_future.start();
         }
         // Every call that leaves the table is answered, so a lost channel means the table is gone.
         let lost = || Err(Failure::OutcomeUnknown(CloseReason::ClosedHere));

@@ -26,18 +26,18 @@ use serde::Serialize;
 use tokio::sync::{Notify, oneshot, watch};
 use tokio::time::Instant;
 
-use crate::answering::AnsweringDesk;
-use crate::asked::AskedClock;
 use crate::error::CloseReason;
 use crate::events::EventSource;
 use crate::handlers::Handlers;
 use crate::http::HttpError;
+use crate::question_clock::QuestionClock;
+use crate::server_requests::ServerRequests;
 use crate::settings::{CancelForm, Limits, Quirks, Settings, Timeouts};
 
 pub(crate) use deadline::{FOR_EVER, Patience, TimeLeft};
-use dispatch::Regard;
+use dispatch::Urgency;
 pub(crate) use exchange::{Exchange, ProgressWish};
-pub(crate) use outlet::{Carriage, Carrier, Journey, Outlet, Parcel};
+pub(crate) use outlet::{Delivery, MessageTransport, Outgoing, Outlet, PostFuture};
 use progress::ProgressQueue;
 pub(crate) use reader::ReadEnd;
 pub(crate) use writer::WriteEnd;
@@ -50,7 +50,7 @@ pub(crate) struct Link {
     outlet: Outlet,
     pub(crate) events: EventSource,
     pub(crate) lists: ListChanges,
-    pub(crate) desk: AnsweringDesk,
+    pub(crate) desk: ServerRequests,
     pub(crate) counters: Counters,
     pub(crate) limits: Limits,
     pub(crate) timeouts: Timeouts,
@@ -98,7 +98,7 @@ enum Way {
         frame_end: u64,
     },
     /// On its own.
-    Carried(Arc<Carriage>),
+    Carried(Arc<Delivery>),
 }
 
 impl Way {
@@ -106,14 +106,14 @@ impl Way {
     fn may_have_arrived(&self, written: u64) -> bool {
         match self {
             Self::Stream { frame_end } => *frame_end <= written,
-            Self::Carried(carriage) => carriage.may_have_arrived(),
+            Self::Carried(delivery) => delivery.may_have_arrived(),
         }
     }
 
     /// Nobody waits any more: what carries the request has nothing left to do.
     fn let_go(&self) {
-        if let Self::Carried(carriage) = self {
-            carriage.stop();
+        if let Self::Carried(delivery) = self {
+            delivery.stop();
         }
     }
 }
@@ -214,7 +214,7 @@ impl Link {
         outlet: Outlet,
         settings: &Settings,
         handlers: Handlers,
-        asked: AskedClock,
+        asked: QuestionClock,
     ) -> Arc<Self> {
         Arc::new(Self {
             calls: Mutex::default(),
@@ -222,7 +222,7 @@ impl Link {
             outlet,
             events: EventSource::new(settings.limits.notifications),
             lists: ListChanges::default(),
-            desk: AnsweringDesk::new(handlers, asked, settings.limits.server_requests),
+            desk: ServerRequests::new(handlers, asked, settings.limits.server_requests),
             counters: Counters::default(),
             limits: settings.limits,
             timeouts: settings.timeouts,
@@ -238,8 +238,8 @@ impl Link {
     pub(crate) fn settle(&self, revision: Revision, meta: MetaFields) {
         // Only the handshake calls this, once per connection.
         let _ = self.session.set(Session { revision, meta });
-        if let Outlet::Carrier(carrier) = &self.outlet {
-            carrier.settled(revision);
+        if let Outlet::MessageTransport(transport) = &self.outlet {
+            transport.settled(revision);
         }
     }
 
@@ -266,15 +266,15 @@ impl Link {
     /// Tells the server something.
     pub(crate) fn notify<N: Notification>(&self, params: &N::Params) {
         if let Ok(line) = frame::notification(N::NAME, params, &[]) {
-            self.send_aside(&line);
+            self.post_unawaited(&line);
         }
     }
 
     /// Sends a frame that nobody waits for. A closed connection has no use for it.
-    pub(crate) fn send_aside(&self, line: &[u8]) {
+    pub(crate) fn post_unawaited(&self, line: &[u8]) {
         match &self.outlet {
-            Outlet::Stream(writer) => drop(writer.send_aside(line)),
-            Outlet::Carrier(carrier) => carrier.carry_aside(line),
+            Outlet::Stream(writer) => drop(writer.post_unawaited(line)),
+            Outlet::MessageTransport(transport) => transport.send_unawaited(line),
         }
     }
 
@@ -289,14 +289,14 @@ impl Link {
             Err(error) => frame::error(id, &error),
         };
         if let Ok(line) = line {
-            self.send_aside(&line);
+            self.post_unawaited(&line);
         }
     }
 
     /// Tells the server that a request is of no interest any more, in the form it understands.
     fn send_cancel(&self, id: u64, reason: &str) {
         let legacy = self.revision().map(Revision::era) == Some(Era::Legacy);
-        if matches!(self.outlet, Outlet::Carrier(_)) && !legacy {
+        if matches!(self.outlet, Outlet::MessageTransport(_)) && !legacy {
             // Its stream was closed, which says it all (C-CANC-06).
             return;
         }
@@ -319,7 +319,7 @@ impl Link {
             self.close_input();
             let written = match &self.outlet {
                 Outlet::Stream(writer) => writer.written(),
-                Outlet::Carrier(_) => 0,
+                Outlet::MessageTransport(_) => 0,
             };
             calls.in_flight.close(|waiter| {
                 if waiter.way.may_have_arrived(written) {
@@ -378,7 +378,7 @@ impl Link {
     pub(crate) fn has_room(&self) -> bool {
         match &self.outlet {
             Outlet::Stream(writer) => writer.has_room(),
-            Outlet::Carrier(carrier) => carrier.has_room(),
+            Outlet::MessageTransport(transport) => transport.has_room(),
         }
     }
 
@@ -386,7 +386,7 @@ impl Link {
     pub(crate) async fn room(&self) {
         match &self.outlet {
             Outlet::Stream(writer) => writer.room().await,
-            Outlet::Carrier(carrier) => carrier.room().await,
+            Outlet::MessageTransport(transport) => transport.room().await,
         }
     }
 
@@ -394,7 +394,7 @@ impl Link {
     pub(crate) async fn flushed(&self) {
         match &self.outlet {
             Outlet::Stream(writer) => writer.flushed().await,
-            Outlet::Carrier(carrier) => carrier.delivered().await,
+            Outlet::MessageTransport(transport) => transport.delivered().await,
         }
     }
 
@@ -402,15 +402,15 @@ impl Link {
     pub(crate) fn close_input(&self) {
         match &self.outlet {
             Outlet::Stream(writer) => writer.close(),
-            Outlet::Carrier(carrier) => carrier.close(),
+            Outlet::MessageTransport(transport) => transport.close(),
         }
     }
 
-    /// The writer task of this connection; a carrier needs none.
+    /// The writer task of this connection; a transport needs none.
     pub(crate) async fn run_writer(&self) -> WriteEnd {
         match &self.outlet {
             Outlet::Stream(writer) => writer.run(self.timeouts.write_stall).await,
-            Outlet::Carrier(_) => WriteEnd::Closed,
+            Outlet::MessageTransport(_) => WriteEnd::Closed,
         }
     }
 

@@ -1,7 +1,7 @@
 //! Where messages of this side go: into one byte stream, or each on a way of its own.
 //!
 //! This is the seam between a connection and its transport. A stream only tells up to which byte it
-//! was written. A carrier takes single messages, knows for each whether it may have arrived, and
+//! was written. A transport takes single messages, knows for each whether it may have arrived, and
 //! brings every call it carries to an end through [`Link::receive_for`](super::Link::receive_for)
 //! or [`Link::fail`](super::Link::fail). Neither touches the table of calls.
 
@@ -23,7 +23,7 @@ pub(crate) enum Outlet {
     /// Into a byte stream, one after the other.
     Stream(Writer),
     /// Each on its own way.
-    Carrier(Arc<dyn Carrier>),
+    MessageTransport(Arc<dyn MessageTransport>),
 }
 
 impl Outlet {
@@ -34,7 +34,7 @@ impl Outlet {
 }
 
 /// A request to be carried.
-pub(crate) struct Parcel<'a> {
+pub(crate) struct Outgoing<'a> {
     pub(crate) id: u64,
     pub(crate) method: &'a str,
     pub(crate) params: &'a Params,
@@ -43,12 +43,12 @@ pub(crate) struct Parcel<'a> {
 }
 
 /// A transport that carries each message on its own way.
-pub(crate) trait Carrier: Send + Sync {
+pub(crate) trait MessageTransport: Send + Sync {
     /// Prepares the way of a request. It must not wait, and nothing happens before the way is polled.
-    fn carry(&self, parcel: Parcel<'_>) -> Journey;
+    fn carry(&self, parcel: Outgoing<'_>) -> PostFuture;
 
     /// Takes a message that nobody waits for.
-    fn carry_aside(&self, line: &[u8]);
+    fn send_unawaited(&self, line: &[u8]);
 
     /// The handshake has settled the revision.
     fn settled(&self, revision: Revision);
@@ -80,15 +80,15 @@ pub(crate) trait Carrier: Send + Sync {
 
 /// A request on its way, as seen by the one who carries it and by the table of calls.
 #[derive(Default)]
-pub(crate) struct Carriage {
+pub(crate) struct Delivery {
     /// Set before any byte of it can arrive.
     pub(crate) departed: AtomicBool,
-    beside: Mutex<Beside>,
+    beside: Mutex<Background>,
 }
 
 /// What goes on for a request besides its caller.
 #[derive(Default)]
-enum Beside {
+enum Background {
     #[default]
     Nothing,
     Task(AbortHandle),
@@ -96,69 +96,70 @@ enum Beside {
     Stopped,
 }
 
-impl Carriage {
+impl Delivery {
     /// Whether the server may have seen it.
     pub(crate) fn may_have_arrived(&self) -> bool {
         self.departed.load(Ordering::Acquire)
     }
 
     /// Goes on in a task of its own, unless nobody waits any more.
-    pub(crate) fn go_on_beside(
+    pub(crate) fn continue_in_background(
         &self,
         runtime: &Handle,
         way: impl Future<Output = ()> + Send + 'static,
     ) {
         let mut beside = self.beside();
-        if !matches!(*beside, Beside::Stopped) {
-            *beside = Beside::Task(runtime.spawn(way).abort_handle());
+        if !matches!(*beside, Background::Stopped) {
+            *beside = Background::Task(runtime.spawn(way).abort_handle());
         }
     }
 
     /// Stops carrying it, which closes the stream its answer would come on.
     pub(crate) fn stop(&self) {
-        let former = std::mem::replace(&mut *self.beside(), Beside::Stopped);
-        if let Beside::Task(task) = former {
+        let former = std::mem::replace(&mut *self.beside(), Background::Stopped);
+        if let Background::Task(task) = former {
             task.abort();
         }
     }
 
-    fn beside(&self) -> MutexGuard<'_, Beside> {
+    fn beside(&self) -> MutexGuard<'_, Background> {
         self.beside.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// The way of a request to its answer, which goes on wherever it is polled. A caller that waits for
 /// the answer anyway polls it itself, which saves waking a task to wake the caller.
-pub(crate) struct Journey {
-    carriage: Arc<Carriage>,
+pub(crate) struct PostFuture {
+    delivery: Arc<Delivery>,
     runtime: Handle,
     way: Pin<Box<dyn Future<Output = ()> + Send>>,
 }
 
-impl Journey {
+impl PostFuture {
     pub(crate) fn new(
-        carriage: Arc<Carriage>,
+        delivery: Arc<Delivery>,
         runtime: Handle,
         way: impl Future<Output = ()> + Send + 'static,
     ) -> Self {
         Self {
-            carriage,
+            delivery,
             runtime,
             way: Box::pin(way),
         }
     }
 
-    pub(super) fn carriage(&self) -> Arc<Carriage> {
-        self.carriage.clone()
+    pub(super) fn delivery(&self) -> Arc<Delivery> {
+        self.delivery.clone()
     }
 
     /// Goes on by itself.
-    pub(super) fn set_off(self) {
-        self.carriage.go_on_beside(&self.runtime, self.way);
+    pub(super) fn start(self) {
+        self.delivery
+            .continue_in_background(&self.runtime, self.way);
     }
 }
 
-impl Future for Journey {
+impl Future for PostFuture {
     type Output = ();
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {

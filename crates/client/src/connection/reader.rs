@@ -5,8 +5,8 @@ use std::sync::Arc;
 use attache_protocol::LineFramer;
 use tokio::io::{AsyncRead, AsyncReadExt as _};
 
-use super::{Link, Regard};
-use crate::gathering::Gathering;
+use super::{Link, Urgency};
+use crate::coalescing::ReadCoalescing;
 
 /// Why reading ended.
 #[derive(Debug)]
@@ -23,7 +23,7 @@ impl Link {
     /// Reads until the stream ends. An unfinished last line is discarded (fault 25).
     pub(crate) async fn run_reader(self: &Arc<Self>, mut half: impl AsyncRead + Unpin) -> ReadEnd {
         let mut framer = LineFramer::new(self.limits.frame);
-        let mut gathering = Gathering::default();
+        let mut gathering = ReadCoalescing::default();
         let mut silent = true;
         loop {
             match half.read_buf(framer.buffer_for_read()).await {
@@ -43,8 +43,8 @@ impl Link {
                 }
             }
             match regard {
-                Some(Regard::Aside) => gathering.aside().await,
-                Some(Regard::Awaited) => gathering.awaited(),
+                Some(Urgency::Unawaited) => gathering.aside().await,
+                Some(Urgency::Awaited) => gathering.awaited(),
                 // The rest of a long line is on its way.
                 None => {}
             }

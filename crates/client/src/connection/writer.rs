@@ -19,7 +19,7 @@ pub(crate) type WriteHalf = Box<dyn AsyncWrite + Send + Unpin>;
 
 /// Whether a frame may be written by the caller itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Urgency {
+pub(crate) enum WriteMode {
     /// Nothing else is going on: writing now saves a switch to the writer task.
     Inline,
     /// Others are writing too: joining their batch saves a system call.
@@ -126,7 +126,7 @@ impl Writer {
     /// stream at which it ends.
     pub(crate) fn send(
         &self,
-        urgency: Urgency,
+        mode: WriteMode,
         write: impl FnOnce(&mut Vec<u8>) -> Result<(), serde_json::Error>,
     ) -> Result<u64, Unsent> {
         let mut state = self.lock();
@@ -138,7 +138,7 @@ impl Writer {
         write(&mut state.queue).map_err(Unsent::Unwritable)?;
         state.accepted += (state.queue.len() - before) as u64;
         let end = state.accepted;
-        if idle && urgency == Urgency::Inline {
+        if idle && mode == WriteMode::Inline {
             // What cannot be written at once is left to the writer task, which polls again with a
             // waker of its own, so this poll needs none.
             let mut context = Context::from_waker(Waker::noop());
@@ -156,7 +156,7 @@ impl Writer {
 
     /// Takes a frame that nobody waits for, such as the answer to a request of the peer. A peer that
     /// asks and does not read fails the stream instead of filling the queue.
-    pub(crate) fn send_aside(&self, frame: &[u8]) -> Result<u64, Unsent> {
+    pub(crate) fn post_unawaited(&self, frame: &[u8]) -> Result<u64, Unsent> {
         let overflown = {
             let mut state = self.lock();
             let overflown = state.waiting() > ASIDE_FACTOR * self.queue_limit;
@@ -169,7 +169,7 @@ impl Writer {
             self.work.notify_one();
             return Err(Unsent::Closed);
         }
-        self.send(Urgency::Batched, |lines| {
+        self.send(WriteMode::Batched, |lines| {
             lines.extend_from_slice(frame);
             Ok(())
         })
@@ -280,8 +280,8 @@ mod tests {
         (Arc::new(Writer::new(Box::new(ours), queue)), theirs)
     }
 
-    fn send(writer: &Writer, frame: &[u8], urgency: Urgency) -> Result<u64, Unsent> {
-        writer.send(urgency, |lines| {
+    fn send(writer: &Writer, frame: &[u8], mode: WriteMode) -> Result<u64, Unsent> {
+        writer.send(mode, |lines| {
             lines.extend_from_slice(frame);
             Ok(())
         })
@@ -290,7 +290,7 @@ mod tests {
     #[tokio::test]
     async fn an_idle_stream_is_written_inline_without_the_task() {
         let (writer, mut peer) = writer(64, 64);
-        let end = send(&writer, b"abc\n", Urgency::Inline).unwrap();
+        let end = send(&writer, b"abc\n", WriteMode::Inline).unwrap();
         assert_eq!((end, writer.written()), (4, 4));
         let mut bytes = [0; 4];
         peer.read_exact(&mut bytes).await.unwrap();
@@ -304,22 +304,22 @@ mod tests {
             let writer = writer.clone();
             async move { writer.run(Duration::from_secs(5)).await }
         });
-        send(&writer, b"first\n", Urgency::Inline).unwrap();
-        send(&writer, b"second\n", Urgency::Inline).unwrap();
-        send(&writer, b"third\n", Urgency::Batched).unwrap();
+        send(&writer, b"first\n", WriteMode::Inline).unwrap();
+        send(&writer, b"second\n", WriteMode::Inline).unwrap();
+        send(&writer, b"third\n", WriteMode::Batched).unwrap();
         let mut bytes = [0; 19];
         peer.read_exact(&mut bytes).await.unwrap();
         assert_eq!(&bytes, b"first\nsecond\nthird\n");
         writer.flushed().await;
         writer.close();
         assert!(matches!(task.await.unwrap(), WriteEnd::Closed));
-        assert!(send(&writer, b"late\n", Urgency::Inline).is_err());
+        assert!(send(&writer, b"late\n", WriteMode::Inline).is_err());
     }
 
     #[tokio::test(start_paused = true)]
     async fn fault_27_a_peer_that_takes_nothing_is_noticed() {
         let (writer, _peer) = writer(2, 4);
-        send(&writer, b"too much\n", Urgency::Inline).unwrap();
+        send(&writer, b"too much\n", WriteMode::Inline).unwrap();
         let end = writer.run(Duration::from_secs(30)).await;
         assert!(matches!(end, WriteEnd::Stalled(after) if after == Duration::from_secs(30)));
         assert_eq!(writer.written(), 2);
@@ -333,7 +333,7 @@ mod tests {
             async move { writer.run(Duration::from_secs(5)).await }
         });
         writer.room().await;
-        send(&writer, b"12345", Urgency::Inline).unwrap();
+        send(&writer, b"12345", WriteMode::Inline).unwrap();
         let waited = tokio::time::timeout(Duration::from_secs(1), writer.room()).await;
         assert!(waited.is_err(), "four bytes wait, which is the limit");
         let mut bytes = [0; 5];
@@ -345,9 +345,9 @@ mod tests {
     #[tokio::test]
     async fn a_peer_that_asks_and_does_not_read_fails_the_stream_at_the_limit() {
         let (writer, _peer) = writer(1, 4);
-        send(&writer, b"123456789", Urgency::Inline).unwrap();
-        assert!(writer.send_aside(b"x").is_ok(), "eight bytes wait");
-        assert!(writer.send_aside(b"x").is_err(), "nine bytes wait");
+        send(&writer, b"123456789", WriteMode::Inline).unwrap();
+        assert!(writer.post_unawaited(b"x").is_ok(), "eight bytes wait");
+        assert!(writer.post_unawaited(b"x").is_err(), "nine bytes wait");
         let end = writer.run(Duration::from_secs(5)).await;
         assert!(matches!(end, WriteEnd::Failed(_)), "{end:?}");
     }
@@ -356,7 +356,7 @@ mod tests {
     async fn fault_28_a_broken_pipe_is_an_error_of_the_task() {
         let (writer, peer) = writer(64, 64);
         drop(peer);
-        send(&writer, b"x\n", Urgency::Inline).unwrap();
+        send(&writer, b"x\n", WriteMode::Inline).unwrap();
         let end = writer.run(Duration::from_secs(5)).await;
         assert!(matches!(end, WriteEnd::Failed(_)), "{end:?}");
         assert_eq!(writer.written(), 0);

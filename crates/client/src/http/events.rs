@@ -10,7 +10,7 @@ use reqwest::Response;
 use tokio::time::Instant;
 
 use super::content::Content;
-use super::send::Outgoing;
+use super::send::HttpRequest;
 use super::session::Session;
 use super::streamable::{Post, Shared, is_lost};
 use crate::connection::{Failure, Link};
@@ -109,7 +109,7 @@ impl Shared {
         if let Some(last) = last.and_then(|last| HeaderValue::from_str(last).ok()) {
             headers.insert(LAST_EVENT_ID, last);
         }
-        let outgoing = Outgoing::listen(headers);
+        let outgoing = HttpRequest::listen(headers);
         let departed = AtomicBool::new(false);
         let sent = self.wire.send(&self.wire.url, &outgoing, &departed);
         match sent.await {

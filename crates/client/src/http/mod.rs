@@ -2,26 +2,26 @@
 //!
 //! Owns addresses, headers, sessions, event streams and the pace of reconnecting. It knows nothing
 //! of the meaning of calls, and of authorization only its seam. A connection sees it as a
-//! [`Carrier`](crate::connection::Carrier): messages go out one by one, and every call it carries
+//! [`MessageTransport`](crate::connection::MessageTransport): messages go out one by one, and every call it carries
 //! is brought to an end in the connection's own table.
 
-mod asides;
 mod content;
 mod error;
 mod events;
 mod listening;
 mod mirrors;
-mod older;
 mod pace;
 mod renewal;
 mod send;
 mod session;
+mod sse;
 mod streamable;
 mod target;
+mod unawaited;
 
 pub use error::HttpError;
-pub(crate) use older::{NotOlder, Older};
 pub(crate) use send::Wire;
+pub(crate) use sse::{SseTransport, SseUnavailable};
 pub(crate) use streamable::Streamable;
 pub use target::HttpFlavor;
 pub(crate) use target::{HttpTarget, PlainHttp};

@@ -31,13 +31,13 @@ pub(crate) struct Wire {
 }
 
 /// What a request is.
-pub(crate) struct Outgoing {
+pub(crate) struct HttpRequest {
     pub(crate) method: Method,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Option<Bytes>,
 }
 
-impl Outgoing {
+impl HttpRequest {
     /// A message.
     pub(crate) fn post(mut headers: HeaderMap, body: Bytes) -> Self {
         const BOTH: HeaderValue = HeaderValue::from_static("application/json, text/event-stream");
@@ -93,7 +93,7 @@ impl Wire {
     pub(crate) async fn send(
         &self,
         url: &Url,
-        outgoing: &Outgoing,
+        outgoing: &HttpRequest,
         departed: &AtomicBool,
     ) -> Result<Response, Failure> {
         let line = RequestLine {
@@ -135,7 +135,7 @@ impl Wire {
     async fn request(
         &self,
         line: RequestLine<'_>,
-        outgoing: &Outgoing,
+        outgoing: &HttpRequest,
     ) -> Result<Request, Failure> {
         let mut request = Request::new(outgoing.method.clone(), line.url.clone());
         let headers = request.headers_mut();

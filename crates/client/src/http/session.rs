@@ -97,9 +97,9 @@ impl Session {
 
 /// What the server of a session was told, to be told again after the session was lost.
 #[derive(Debug, Default)]
-pub(crate) struct Told(Mutex<BTreeMap<String, (&'static str, Params)>>);
+pub(crate) struct ReplayLog(Mutex<BTreeMap<String, (&'static str, Params)>>);
 
-impl Told {
+impl ReplayLog {
     /// Whether requests of this method hold until they are taken back.
     pub(crate) fn is_kept(method: &str) -> bool {
         matches!(method, SetLevel::NAME | Subscribe::NAME | Unsubscribe::NAME)
@@ -144,7 +144,7 @@ mod tests {
 
     #[test]
     fn only_what_still_holds_is_said_again() {
-        let told = Told::default();
+        let told = ReplayLog::default();
         let uri = |uri: &str| params(json!({ "uri": uri }));
         told.note("resources/subscribe", &uri("a"));
         told.note("resources/subscribe", &uri("b"));

@@ -22,17 +22,17 @@ use tokio::task::AbortHandle;
 use super::content::{BodyError, Content, Refusal, refusal, stated_type, whole};
 use super::error::HttpError;
 use super::mirrors::{ToolHeaders, result_in, stated_version};
-use super::send::{Outgoing, Wire};
-use super::session::{Session, Told};
+use super::send::{HttpRequest, Wire};
+use super::session::{ReplayLog, Session};
 use super::target::HttpTarget;
-use crate::connection::{Carriage, Carrier, Failure, Journey, Link, Parcel};
+use crate::connection::{Delivery, Failure, Link, MessageTransport, Outgoing, PostFuture};
 use crate::error::CloseReason;
 use crate::settings::{Limits, Settings, Timeouts};
 
 /// How many messages that nobody waits for are on their way at once.
-pub(super) const MOST_ASIDES: u32 = 64;
+pub(super) const MAX_UNAWAITED: u32 = 64;
 
-/// The carrier of one connection.
+/// The transport of one connection.
 #[derive(Clone)]
 pub(crate) struct Streamable(pub(super) Arc<Shared>);
 
@@ -45,14 +45,14 @@ pub(super) struct Shared {
     link: OnceLock<Weak<Link>>,
     pub(super) revision: OnceLock<Revision>,
     session: Mutex<Option<Arc<Session>>>,
-    pub(super) told: Told,
+    pub(super) told: ReplayLog,
     tools: ToolHeaders,
     /// What was said at the first handshake, to be said again when the session is lost.
     pub(super) introduction: Mutex<Option<Params>>,
     pub(super) listening: Mutex<Option<AbortHandle>>,
     on_their_way: AtomicUsize,
     room: Notify,
-    pub(super) asides: Arc<Semaphore>,
+    pub(super) unawaited: Arc<Semaphore>,
     pub(super) closed: watch::Sender<bool>,
     /// What the server answered before a revision was settled, in words.
     answers: Mutex<Vec<String>>,
@@ -67,7 +67,7 @@ pub(super) struct Post {
     body: Bytes,
     /// What to remember if the server agrees.
     params: Option<Params>,
-    carriage: Arc<Carriage>,
+    delivery: Arc<Delivery>,
 }
 
 impl Streamable {
@@ -80,13 +80,13 @@ impl Streamable {
             link: OnceLock::new(),
             revision: OnceLock::new(),
             session: Mutex::default(),
-            told: Told::default(),
+            told: ReplayLog::default(),
             tools: ToolHeaders::default(),
             introduction: Mutex::default(),
             listening: Mutex::default(),
             on_their_way: AtomicUsize::new(0),
             room: Notify::new(),
-            asides: Arc::new(Semaphore::new(MOST_ASIDES as usize)),
+            unawaited: Arc::new(Semaphore::new(MAX_UNAWAITED as usize)),
             closed: watch::Sender::new(false),
             answers: Mutex::default(),
         })))
@@ -94,20 +94,20 @@ impl Streamable {
 
     /// Names the connection that messages are carried for.
     pub(crate) fn attach(&self, link: &Arc<Link>) {
-        // A carrier serves one connection.
+        // A transport serves one connection.
         let _ = self.0.link.set(Arc::downgrade(link));
     }
 }
 
-impl Carrier for Streamable {
-    fn carry(&self, parcel: Parcel<'_>) -> Journey {
-        let carriage = Arc::new(Carriage::default());
-        let post = self.0.post(parcel, carriage.clone());
+impl MessageTransport for Streamable {
+    fn carry(&self, parcel: Outgoing<'_>) -> PostFuture {
+        let delivery = Arc::new(Delivery::default());
+        let post = self.0.post(parcel, delivery.clone());
         let underway = Underway::begin(&self.0);
-        Journey::new(carriage, self.0.runtime.clone(), underway.run(post))
+        PostFuture::new(delivery, self.0.runtime.clone(), underway.run(post))
     }
 
-    fn carry_aside(&self, line: &[u8]) {
+    fn send_unawaited(&self, line: &[u8]) {
         self.0.aside(line);
     }
 
@@ -134,7 +134,7 @@ impl Carrier for Streamable {
     fn delivered(&self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
         Box::pin(async {
             // The semaphore is never closed.
-            let _ = self.0.asides.acquire_many(MOST_ASIDES).await;
+            let _ = self.0.unawaited.acquire_many(MAX_UNAWAITED).await;
         })
     }
 
@@ -166,9 +166,9 @@ impl Underway {
         let Some(link) = self.0.link() else { return };
         match self.0.exchange(&link, &post).await {
             Ok(Some(stream)) => {
-                let carriage = post.carriage.clone();
+                let delivery = post.delivery.clone();
                 let runtime = self.0.runtime.clone();
-                carriage.go_on_beside(&runtime, async move {
+                delivery.continue_in_background(&runtime, async move {
                     let followed = self.0.follow(&link, &post, stream).await;
                     end(&link, &post, followed);
                 });
@@ -203,8 +203,8 @@ impl Shared {
         self.revision.get().map(|revision| revision.era()) == Some(Era::Modern)
     }
 
-    fn post(&self, parcel: Parcel<'_>, carriage: Arc<Carriage>) -> Post {
-        let Parcel {
+    fn post(&self, parcel: Outgoing<'_>, delivery: Arc<Delivery>) -> Post {
+        let Outgoing {
             id,
             method,
             params,
@@ -224,10 +224,10 @@ impl Shared {
         Post {
             id,
             method: method.to_owned(),
-            params: (modern.is_none() && Told::is_kept(method)).then(|| params.clone()),
+            params: (modern.is_none() && ReplayLog::is_kept(method)).then(|| params.clone()),
             modern,
             body: line.into(),
-            carriage,
+            delivery,
         }
     }
 
@@ -248,7 +248,7 @@ impl Shared {
             return Err(Failure::OutcomeUnknown(CloseReason::SessionLost));
         }
         let session = renewed?;
-        post.carriage.departed.store(false, Ordering::Release);
+        post.delivery.departed.store(false, Ordering::Release);
         let response = self.send(post, Some(&session)).await?;
         if is_lost(&session, &response) {
             return Err(Failure::OutcomeUnknown(CloseReason::SessionLost));
@@ -274,10 +274,10 @@ impl Shared {
             }
             (None, None) => HeaderMap::new(),
         };
-        let outgoing = Outgoing::post(headers, post.body.clone());
+        let outgoing = HttpRequest::post(headers, post.body.clone());
         let sent = self
             .wire
-            .send(&self.wire.url, &outgoing, &post.carriage.departed);
+            .send(&self.wire.url, &outgoing, &post.delivery.departed);
         let response = sent.await;
         if self.revision.get().is_none() {
             self.note_answer(&post.method, response.as_ref());
@@ -393,7 +393,7 @@ fn is_safe_to_repeat(method: &str) -> bool {
         method,
         ReadResource::NAME | GetPrompt::NAME | Complete::NAME | "ping"
     ) || method.ends_with("/list")
-        || Told::is_kept(method)
+        || ReplayLog::is_kept(method)
 }
 
 fn unread(error: BodyError) -> Failure {

@@ -9,7 +9,7 @@ use reqwest::redirect::{Attempt, Policy};
 use url::Url;
 
 use super::pace::Pace;
-use crate::asked::AskedClock;
+use crate::question_clock::QuestionClock;
 use attache_auth::{Authorizer, Reach};
 use attache_net::tls;
 use attache_net::{Proxy, Route};
@@ -56,7 +56,7 @@ pub(crate) struct HttpTarget {
     pub(crate) plain_http: PlainHttp,
     pub(crate) authorizer: Option<Arc<dyn Authorizer>>,
     /// The time in which a person is being asked, logins included.
-    pub(crate) asked: AskedClock,
+    pub(crate) asked: QuestionClock,
     pub(crate) pace: Arc<Mutex<Pace>>,
     /// Built when first used: a process that speaks to no HTTP server pays for no TLS.
     client: Arc<OnceLock<reqwest::Client>>,
@@ -72,7 +72,7 @@ impl HttpTarget {
             flavor: HttpFlavor::Detect,
             plain_http: PlainHttp::default(),
             authorizer: None,
-            asked: AskedClock::default(),
+            asked: QuestionClock::default(),
             pace: Arc::default(),
             client: Arc::default(),
         }

@@ -189,7 +189,7 @@ async fn fault_67_a_silent_server_is_greeted_beside_the_probe_and_remembered() {
 async fn fault_67_a_memory_of_another_program_that_is_wrong_costs_one_start() {
     let launch = Script::modern().launch().unwrap();
     let told = server_of(&launch).timeouts(patient()).unprobed();
-    assert_eq!(told.most_processes_of_a_connect(), 2);
+    assert_eq!(told.max_processes_per_connect(), 2);
     let client = told.connect().await.unwrap();
     assert_eq!(client.revision().era(), Era::Modern);
     assert_eq!(launch.starts().unwrap().len(), 2);

@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use super::Surroundings;
+use super::UserEnvironment;
 
 /// Why a text cannot be expanded.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,7 +26,7 @@ pub enum ExpandError {
 
 /// Replaces every reference by the variable's value, or by its default if the variable is not set
 /// or empty.
-pub fn expand(text: &str, surroundings: &Surroundings) -> Result<String, ExpandError> {
+pub fn expand(text: &str, environment: &UserEnvironment) -> Result<String, ExpandError> {
     let mut expanded = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(at) = rest.find("${") {
@@ -39,7 +39,7 @@ pub fn expand(text: &str, surroundings: &Surroundings) -> Result<String, ExpandE
         }
         expanded.push_str(before);
         let end = rest.find('}').ok_or(ExpandError::Unclosed)?;
-        expanded.push_str(&value_of(&rest[..end], surroundings)?);
+        expanded.push_str(&value_of(&rest[..end], environment)?);
         rest = &rest[end + 1..];
     }
     expanded.push_str(rest);
@@ -83,14 +83,14 @@ fn is_name(variable: &str) -> bool {
         && bytes.all(fits)
 }
 
-fn value_of(reference: &str, surroundings: &Surroundings) -> Result<String, ExpandError> {
+fn value_of(reference: &str, environment: &UserEnvironment) -> Result<String, ExpandError> {
     let (variable, default) = parts(reference);
     if !is_name(variable) {
         return Err(ExpandError::BadName {
             text: reference.to_owned(),
         });
     }
-    match (surroundings.variable(variable), default) {
+    match (environment.variable(variable), default) {
         (Some(value), None) => Ok(value.to_owned()),
         (Some(value), Some(_)) if !value.is_empty() => Ok(value.to_owned()),
         (_, Some(default)) => Ok(default.to_owned()),
@@ -125,7 +125,7 @@ mod tests {
     fn references_become_values() {
         let variables = [("A", "1"), ("EMPTY", ""), ("SLY", "${A}")];
         let variables = variables.map(|(name, value)| (name.into(), value.into()));
-        let surroundings = Surroundings::new(variables, "/");
+        let environment = UserEnvironment::new(variables, "/");
         let missing = |variable: &str| {
             Err(ExpandError::Missing {
                 variable: variable.to_owned(),
@@ -158,7 +158,7 @@ mod tests {
             ("${1A}", bad("1A")),
             ("${input:key}", bad("input:key")),
         ] {
-            assert_eq!(expand(text, &surroundings), expected, "{text}");
+            assert_eq!(expand(text, &environment), expected, "{text}");
         }
     }
 

@@ -5,6 +5,7 @@
 
 mod connect;
 mod draft;
+mod environment;
 mod exchange;
 mod expand;
 mod model;
@@ -16,12 +17,12 @@ mod search;
 mod secret;
 mod section;
 mod server_table;
-mod surroundings;
 
 pub mod discover;
 
 pub use attache_client::HttpFlavor;
 pub use draft::{Draft, DraftTransport};
+pub use environment::{Platform, UserEnvironment};
 pub use exchange::{
     ExportForm, ImportError, ImportOutcome, Imported, OnClash, export, import, write_private,
 };
@@ -36,4 +37,3 @@ pub use profile::Profile;
 pub use read::SINGLE_SERVER;
 pub use search::{FILE_NAME, Found, find, user_file};
 pub use secret::Secret;
-pub use surroundings::{Platform, Surroundings};

@@ -12,7 +12,7 @@ use toml_edit::Document;
 use super::search::Found;
 use super::section::{Complaint, Expansion, Place, Reading, Section};
 use super::server_table::{Form, read_client, read_policy, read_server};
-use super::{Config, Origin, ServerName, Severity, Source, Surroundings};
+use super::{Config, Origin, ServerName, Severity, Source, UserEnvironment};
 use crate::state_file;
 
 /// The name of the server that a single `[mcp]` table describes (seeds row 53).
@@ -25,18 +25,18 @@ const MOST_CONCURRENT_STARTS: i64 = 1000;
 impl Config {
     /// Reads a configuration file. Everything wrong inside is among the problems; an error is only
     /// that the file cannot be read.
-    pub fn load(found: &Found, surroundings: &Surroundings) -> io::Result<Self> {
+    pub fn load(found: &Found, environment: &UserEnvironment) -> io::Result<Self> {
         let found = found.clone().in_its_folder()?;
         let text = state_file::read(&found.file)?.ok_or_else(|| {
             let message = format!("there is no file {}", found.file.display());
             io::Error::new(io::ErrorKind::NotFound, message)
         })?;
-        Ok(Self::read(&text, &found.file, found.origin, surroundings))
+        Ok(Self::read(&text, &found.file, found.origin, environment))
     }
 
     /// Reads the text of a configuration file. `file` is for positions and relative paths only.
-    pub fn read(text: &str, file: &Path, origin: Origin, surroundings: &Surroundings) -> Self {
-        Self::read_with(text, file, origin, surroundings, Expansion::Values)
+    pub fn read(text: &str, file: &Path, origin: Origin, environment: &UserEnvironment) -> Self {
+        Self::read_with(text, file, origin, environment, Expansion::Values)
     }
 
     /// The same with every `${VAR}` left as it is: to look at a file that is not approved.
@@ -44,19 +44,19 @@ impl Config {
         text: &str,
         file: &Path,
         origin: Origin,
-        surroundings: &Surroundings,
+        environment: &UserEnvironment,
     ) -> Self {
-        Self::read_with(text, file, origin, surroundings, Expansion::AsWritten)
+        Self::read_with(text, file, origin, environment, Expansion::AsWritten)
     }
 
     fn read_with(
         text: &str,
         file: &Path,
         origin: Origin,
-        surroundings: &Surroundings,
+        environment: &UserEnvironment,
         expansion: Expansion,
     ) -> Self {
-        let reading = Reading::new(file, text, surroundings, expansion);
+        let reading = Reading::new(file, text, environment, expansion);
         let mut config = Self::default();
         match Document::parse(text) {
             Ok(document) => {

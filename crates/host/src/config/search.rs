@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-use super::{Origin, Surroundings};
+use super::{Origin, UserEnvironment};
 
 /// The name of the file.
 pub const FILE_NAME: &str = "attache.toml";
@@ -48,15 +48,15 @@ impl Found {
 /// working folder and those above it, else the one in the user's configuration folder.
 ///
 /// A named file is not checked for existence: that it is missing is for the reader to say.
-pub fn find(named: Option<&Path>, surroundings: &Surroundings) -> Option<Found> {
+pub fn find(named: Option<&Path>, environment: &UserEnvironment) -> Option<Found> {
     if let Some(named) = named {
         return Some(Found {
-            file: surroundings.working_folder().join(named),
+            file: environment.working_folder().join(named),
             origin: Origin::Named,
         });
     }
-    let of_user = user_file(surroundings);
-    for folder in surroundings.working_folder().ancestors() {
+    let of_user = user_file(environment);
+    for folder in environment.working_folder().ancestors() {
         let file = folder.join(FILE_NAME);
         if file.is_file() {
             // Inside the configuration folder the user's own file is not a stranger's.
@@ -73,8 +73,8 @@ pub fn find(named: Option<&Path>, surroundings: &Surroundings) -> Option<Found> 
 }
 
 /// Where the user's own file is or would be.
-pub fn user_file(surroundings: &Surroundings) -> Option<PathBuf> {
-    Some(surroundings.config_folder()?.join(FILE_NAME))
+pub fn user_file(environment: &UserEnvironment) -> Option<PathBuf> {
+    Some(environment.config_folder()?.join(FILE_NAME))
 }
 
 #[cfg(test)]
@@ -90,11 +90,11 @@ mod tests {
         let config = home.join(".config/attache");
         fs::create_dir_all(&deep).unwrap();
         fs::create_dir_all(&config).unwrap();
-        let surroundings = |folder: &Path| {
+        let environment = |folder: &Path| {
             let variables = [("HOME".into(), home.clone().into_os_string())];
-            Surroundings::new(variables, folder).on(super::super::Platform::Linux)
+            UserEnvironment::new(variables, folder).on(super::super::Platform::Linux)
         };
-        assert_eq!(find(None, &surroundings(&deep)), None);
+        assert_eq!(find(None, &environment(&deep)), None);
 
         let own = config.join(FILE_NAME);
         fs::write(&own, "").unwrap();
@@ -104,25 +104,22 @@ mod tests {
                 origin,
             })
         };
-        assert_eq!(find(None, &surroundings(&deep)), found(&own, Origin::User));
-        assert_eq!(
-            find(None, &surroundings(&config)),
-            found(&own, Origin::User)
-        );
+        assert_eq!(find(None, &environment(&deep)), found(&own, Origin::User));
+        assert_eq!(find(None, &environment(&config)), found(&own, Origin::User));
 
         let project = home.join("project").join(FILE_NAME);
         fs::write(&project, "").unwrap();
         assert_eq!(
-            find(None, &surroundings(&deep)),
+            find(None, &environment(&deep)),
             found(&project, Origin::Project)
         );
         fs::create_dir(deep.join(FILE_NAME)).unwrap();
         assert_eq!(
-            find(None, &surroundings(&deep)),
+            find(None, &environment(&deep)),
             found(&project, Origin::Project),
             "a folder of that name is no file"
         );
-        let named = find(Some(Path::new("other.toml")), &surroundings(&deep));
+        let named = find(Some(Path::new("other.toml")), &environment(&deep));
         assert_eq!(named, found(&deep.join("other.toml"), Origin::Named));
     }
 }

@@ -12,7 +12,7 @@ use std::time::Duration;
 use toml_edit::{Item, TableLike, Value};
 
 use super::expand::{ExpandError, expand};
-use super::{Pattern, Problem, Secret, Severity, Surroundings};
+use super::{Pattern, Problem, Secret, Severity, UserEnvironment};
 use crate::nearest::nearest;
 
 /// The longest time that can be configured: a day.
@@ -31,7 +31,7 @@ pub(super) enum Expansion {
 pub(super) struct Reading<'a> {
     pub(super) file: &'a Path,
     pub(super) text: &'a str,
-    pub(super) surroundings: &'a Surroundings,
+    pub(super) environment: &'a UserEnvironment,
     expansion: Expansion,
     problems: RefCell<Vec<Problem>>,
 }
@@ -40,13 +40,13 @@ impl<'a> Reading<'a> {
     pub(super) fn new(
         file: &'a Path,
         text: &'a str,
-        surroundings: &'a Surroundings,
+        environment: &'a UserEnvironment,
         expansion: Expansion,
     ) -> Self {
         Self {
             file,
             text,
-            surroundings,
+            environment,
             expansion,
             problems: RefCell::default(),
         }
@@ -250,7 +250,7 @@ impl<'r> Section<'r> {
 
     /// The folder the user is in.
     pub(super) fn working_folder(&self) -> &'r Path {
-        self.reading.surroundings.working_folder()
+        self.reading.environment.working_folder()
     }
 
     /// A path; `~/` is the home folder, and a relative one is relative to the file.
@@ -258,7 +258,7 @@ impl<'r> Section<'r> {
         let text = self.text(key)?;
         let beside = self.reading.file.parent().unwrap_or(Path::new(""));
         let below_home = text.strip_prefix("~/").or((text == "~").then_some(""));
-        match (below_home, self.reading.surroundings.home()) {
+        match (below_home, self.reading.environment.home()) {
             (Some(below), Some(home)) => Some(home.join(below)),
             (Some(_), None) => {
                 let complaint = Complaint::new("there is no home folder for \"~\"");
@@ -526,7 +526,7 @@ impl<'r> Section<'r> {
         };
         let expanded = match (
             self.reading.expansion,
-            expand(text, self.reading.surroundings),
+            expand(text, self.reading.environment),
         ) {
             (Expansion::Values, expanded) => expanded,
             (Expansion::AsWritten, Ok(_) | Err(ExpandError::Missing { .. })) => Ok(text.to_owned()),

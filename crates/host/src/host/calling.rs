@@ -13,11 +13,11 @@ use serde::Serialize;
 
 use super::Host;
 use super::options::RequestOptions;
-use super::station::{About, Station};
+use super::server_handle::{About, ServerHandle};
 use crate::config::{Decision, ReadOnlyHint, ServerName};
 use crate::error::{Error, Refuser};
 use crate::names::ToolName;
-use crate::policy::{Asker, Hints, Reason, Refused, Verdict, WantedCall, decide};
+use crate::policy::{CallOrigin, Hints, Reason, Refused, Verdict, WantedCall, decide};
 use crate::supervisor::Patience;
 
 /// A call that is made when it is awaited. Dropping it, or the future it becomes, cancels it.
@@ -27,7 +27,7 @@ pub struct Call {
     pub(super) name: String,
     pub(super) arguments: Result<Json, String>,
     options: RequestOptions,
-    pub(super) asker: Asker,
+    pub(super) asker: CallOrigin,
 }
 
 impl Host {
@@ -41,7 +41,7 @@ impl Host {
             name: name.into(),
             arguments,
             options: RequestOptions::default(),
-            asker: Asker::Program,
+            asker: CallOrigin::Program,
         }
     }
 }
@@ -66,7 +66,7 @@ impl Call {
     }
 
     /// Who wants the call. A person's is its own consent where no rule says to ask.
-    pub fn origin(mut self, asker: Asker) -> Self {
+    pub fn origin(mut self, asker: CallOrigin) -> Self {
         self.asker = asker;
         self
     }
@@ -80,27 +80,27 @@ impl Call {
     where
         F: Future<Output = Result<R, ClientError>> + Send,
     {
-        let (station, tool) = self.host.find::<Tool>(&self.name).await?;
+        let (server_handle, tool) = self.host.find::<Tool>(&self.name).await?;
         let arguments = self.arguments.map_err(|problem| Error::Request {
-            server: station.name().clone(),
+            server: server_handle.name().clone(),
             error: ClientError::Input(format!("the arguments of {tool}: {problem}")),
         })?;
-        permit(&station, &tool, &arguments, self.asker).await?;
-        let number = station.shared.events.next_request();
+        permit(&server_handle, &tool, &arguments, self.asker).await?;
+        let number = server_handle.shared.events.next_request();
         let about = About {
             method: CallTool::NAME,
             name: Some(&tool),
             number,
         };
-        let mut outdating = Outdating::new(&station, &tool);
+        let mut outdating = Outdating::new(&server_handle, &tool);
         let options = self.options;
         let work = |client: Client| {
             let request = client.call(&tool, &arguments);
-            send(options.apply(request, &station, number))
+            send(options.apply(request, &server_handle, number))
         };
-        let repeatable = station.repeatable(&tool);
+        let repeatable = server_handle.repeatable(&tool);
         outdating.arm();
-        let answer = station
+        let answer = server_handle
             .request(about, repeatable, Patience::Persistent, work)
             .await;
         if answer.as_ref().is_err_and(was_never_sent) {
@@ -133,16 +133,16 @@ fn was_never_sent(error: &Error) -> bool {
 /// Makes everything remembered of a server stale after a call that changes it, however the call
 /// ends: also a call that was dropped may have had its effect.
 struct Outdating<'a> {
-    station: &'a Station,
+    server_handle: &'a ServerHandle,
     applies: bool,
     armed: bool,
 }
 
 impl<'a> Outdating<'a> {
-    fn new(station: &'a Station, tool: &str) -> Self {
-        let patterns = &station.config().cache.invalidate_after;
+    fn new(server_handle: &'a ServerHandle, tool: &str) -> Self {
+        let patterns = &server_handle.config().cache.invalidate_after;
         Self {
-            station,
+            server_handle,
             applies: patterns.iter().any(|pattern| pattern.matches(tool)),
             armed: false,
         }
@@ -160,7 +160,7 @@ impl<'a> Outdating<'a> {
 impl Drop for Outdating<'_> {
     fn drop(&mut self) {
         if self.armed {
-            self.station.everything_changed();
+            self.server_handle.everything_changed();
         }
     }
 }
@@ -171,13 +171,13 @@ impl Drop for Outdating<'_> {
 /// its own consent, and there is nothing the definition could have drifted from. So it costs no
 /// list. Only a rule can forbid it, or have the person asked.
 pub(super) async fn permit(
-    station: &Arc<Station>,
+    server_handle: &Arc<ServerHandle>,
     tool: &str,
     arguments: &Json,
-    asker: Asker,
+    asker: CallOrigin,
 ) -> Result<(), Error> {
-    let config = station.config();
-    let name = ToolName::new(station.name().clone(), tool);
+    let config = server_handle.config();
+    let name = ToolName::new(server_handle.name().clone(), tool);
     if !config.tool_filter.passes(tool) {
         return Err(Error::NotOffered {
             kind: "tool",
@@ -186,16 +186,16 @@ pub(super) async fn permit(
             unasked: Vec::new(),
         });
     }
-    let shared = &station.shared;
+    let shared = &server_handle.shared;
     let gate = shared.gate();
-    let server = station.pinned_as();
-    let known = station.known_to_calls();
+    let server = server_handle.pinned_as();
+    let known = server_handle.known_to_calls();
     let known = known.as_ref().and_then(|tools| tools.by_name(tool));
     let binds = match server {
         Some(server) => shared.pins.binds(server, tool).unwrap_or(true),
         None => false,
     };
-    if asker == Asker::Person && known.is_none() && !binds {
+    if asker == CallOrigin::Person && known.is_none() && !binds {
         let verdict = decide(gate.rules(), &config.policy, &name, Hints::default());
         let hint_counts = config.policy.read_only.or(gate.rules().read_only);
         let hint_counts = hint_counts == Some(ReadOnlyHint::Believe);
@@ -210,7 +210,7 @@ pub(super) async fn permit(
     }
     let definition = match known {
         Some(known) => known.clone(),
-        None => definition(station, tool).await?,
+        None => definition(server_handle, tool).await?,
     };
     let passed = gate.pass(WantedCall {
         name: &name,
@@ -223,7 +223,7 @@ pub(super) async fn permit(
     match passed.await {
         Ok(permit) => {
             if let Some(problem) = permit.not_stored {
-                station.could_not_store(problem);
+                server_handle.could_not_store(problem);
             }
             Ok(())
         }
@@ -262,16 +262,16 @@ fn refused(name: &ToolName, by: Refuser) -> Error {
 }
 
 /// How the server describes the tool now.
-async fn definition(station: &Arc<Station>, tool: &str) -> Result<Tool, Error> {
-    let (tools, _) = station.list::<Tool>(Patience::Persistent).await?;
+async fn definition(server_handle: &Arc<ServerHandle>, tool: &str) -> Result<Tool, Error> {
+    let (tools, _) = server_handle.list::<Tool>(Patience::Persistent).await?;
     if let Some(tool) = tools.by_name(tool) {
         return Ok(tool.clone());
     }
     let names = tools.iter().map(|tool| tool.name.as_str());
     Err(Error::NotOffered {
         kind: "tool",
-        name: format!("{}/{tool}", station.name()),
-        nearest: crate::nearest(tool, names).map(|near| qualified(station.name(), near)),
+        name: format!("{}/{tool}", server_handle.name()),
+        nearest: crate::nearest(tool, names).map(|near| qualified(server_handle.name(), near)),
         unasked: Vec::new(),
     })
 }

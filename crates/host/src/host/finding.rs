@@ -11,7 +11,7 @@ use attache_client::protocol::{Entries, Resource, ResourceTemplate};
 use tokio::task::JoinSet;
 
 use super::Host;
-use super::station::Station;
+use super::server_handle::ServerHandle;
 use crate::catalog::{ListKind, Listable};
 use crate::config::{Pattern, ServerName};
 use crate::error::Error;
@@ -24,7 +24,7 @@ const NAME_PATIENCE: Duration = Duration::from_secs(2);
 
 /// A server and its list, as far as it is known.
 struct Known<T> {
-    station: Arc<Station>,
+    server_handle: Arc<ServerHandle>,
     entries: Option<Arc<Entries<T>>>,
     source: Source,
 }
@@ -41,8 +41,8 @@ impl Host {
     /// Whose entry a name means, and under which name its server knows it. A qualified name, or the
     /// only server there is, is believed without a look at its list.
     pub async fn resolve<T: Listable>(&self, name: &str) -> Result<ToolName, Error> {
-        let (station, own) = self.find::<T>(name).await?;
-        Ok(ToolName::new(station.name().clone(), own))
+        let (server_handle, own) = self.find::<T>(name).await?;
+        Ok(ToolName::new(server_handle.name().clone(), own))
     }
 
     /// Whose resource a URI means: the server that lists it, or one with a template that fits.
@@ -55,13 +55,13 @@ impl Host {
     pub(super) async fn find<T: Listable>(
         &self,
         name: &str,
-    ) -> Result<(Arc<Station>, String), Error> {
+    ) -> Result<(Arc<ServerHandle>, String), Error> {
         let qualified = name.split_once('/');
         if let Some((server, own)) = qualified
-            && let Some(station) = self.known_station(server)
+            && let Some(server_handle) = self.known_server(server)
             && !own.is_empty()
         {
-            return Ok((station, own.to_owned()));
+            return Ok((server_handle, own.to_owned()));
         }
         let enabled = self.enabled();
         if let [only] = enabled.as_slice() {
@@ -75,27 +75,27 @@ impl Host {
             && !server.is_empty()
         {
             // Own names with a slash are rarer than slips, for which no server need be started.
-            self.station(server)?;
+            self.server_handle(server)?;
         }
         let asked = each(known, asked_if_unknown).await;
         let found = look_up(&asked, name);
         let unasked = unknown(&asked);
         match found {
             // A name for model providers holds the server's, so nobody else can have it.
-            Ok(Some((station, own))) if unasked.is_empty() || own != name => {
+            Ok(Some((server_handle, own))) if unasked.is_empty() || own != name => {
                 for known in asked.iter().filter(|it| it.source == Source::Asked) {
                     if let Some(entries) = &known.entries {
-                        known.station.remember(entries);
+                        known.server_handle.remember(entries);
                     }
                 }
-                Ok((station, own))
+                Ok((server_handle, own))
             }
-            Ok(Some((station, own))) => {
+            Ok(Some((server_handle, own))) => {
                 // The same question must not be answered the next time, only because it was asked.
                 for known in asked.iter().filter(|it| it.source == Source::Asked) {
-                    known.station.forget::<T>();
+                    known.server_handle.forget::<T>();
                 }
-                let possible = std::iter::once(station.name()).chain(&unasked);
+                let possible = std::iter::once(server_handle.name()).chain(&unasked);
                 Err(Error::OwnerUnknown {
                     candidates: possible.map(|it| format!("{it}/{own}")).collect(),
                     name: own,
@@ -108,7 +108,7 @@ impl Host {
     }
 
     /// The server of a resource: the one that lists it, or one with a template that fits.
-    pub(super) async fn find_resource(&self, uri: &str) -> Result<Arc<Station>, Error> {
+    pub(super) async fn find_resource(&self, uri: &str) -> Result<Arc<ServerHandle>, Error> {
         let enabled = self.enabled();
         if let [only] = enabled.as_slice() {
             return Ok(only.clone());
@@ -157,18 +157,21 @@ fn fits(template: &str, uri: &str) -> bool {
     !template.contains('*') && Pattern::new(pattern).matches(uri)
 }
 
-fn owners<T>(known: &[Known<T>], is_it: impl Fn(&T) -> bool) -> Vec<Arc<Station>> {
+fn owners<T>(known: &[Known<T>], is_it: impl Fn(&T) -> bool) -> Vec<Arc<ServerHandle>> {
     known
         .iter()
         .filter(|known| {
             let mut entries = known.entries.iter().flat_map(|entries| entries.iter());
             entries.any(&is_it)
         })
-        .map(|known| known.station.clone())
+        .map(|known| known.server_handle.clone())
         .collect()
 }
 
-fn one_owner(owners: Vec<Arc<Station>>, uri: &str) -> Result<Option<Arc<Station>>, Error> {
+fn one_owner(
+    owners: Vec<Arc<ServerHandle>>,
+    uri: &str,
+) -> Result<Option<Arc<ServerHandle>>, Error> {
     match owners.as_slice() {
         [] => Ok(None),
         [only] => Ok(Some(only.clone())),
@@ -182,11 +185,13 @@ fn one_owner(owners: Vec<Arc<Station>>, uri: &str) -> Result<Option<Arc<Station>
 fn look_up<T: Listable>(
     known: &[Known<T>],
     name: &str,
-) -> Result<Option<(Arc<Station>, String)>, Error> {
+) -> Result<Option<(Arc<ServerHandle>, String)>, Error> {
     match directory(known).resolve(name) {
         Ok(found) => {
-            let owner = known.iter().find(|it| *it.station.name() == found.server);
-            Ok(owner.map(|it| (it.station.clone(), found.tool)))
+            let owner = known
+                .iter()
+                .find(|it| *it.server_handle.name() == found.server);
+            Ok(owner.map(|it| (it.server_handle.clone(), found.tool)))
         }
         Err(Unresolved::Unknown { .. }) => Ok(None),
         Err(Unresolved::Ambiguous { given, servers }) => Err(Error::Ambiguous {
@@ -200,12 +205,12 @@ fn look_up<T: Listable>(
 fn directory<T: Listable>(known: &[Known<T>]) -> Directory {
     let mut names = Vec::new();
     for known in known {
-        let config = known.station.config();
+        let config = known.server_handle.config();
         let entries = known.entries.iter().flat_map(|entries| entries.iter());
         let own = entries
             .map(Listable::own_name)
             .filter(|own| T::KIND != ListKind::Tools || config.tool_filter.passes(own));
-        names.extend(own.map(|own| ToolName::new(known.station.name().clone(), own)));
+        names.extend(own.map(|own| ToolName::new(known.server_handle.name().clone(), own)));
     }
     Directory::new(names)
 }
@@ -213,7 +218,7 @@ fn directory<T: Listable>(known: &[Known<T>]) -> Directory {
 /// The servers of which nothing is known.
 fn unknown<T>(known: &[Known<T>]) -> Vec<ServerName> {
     let unknown = known.iter().filter(|known| known.entries.is_none());
-    unknown.map(|it| it.station.name().clone()).collect()
+    unknown.map(|it| it.server_handle.name().clone()).collect()
 }
 
 fn not_offered<T: Listable>(known: &[Known<T>], name: &str) -> Error {
@@ -230,13 +235,13 @@ fn not_offered<T: Listable>(known: &[Known<T>], name: &str) -> Error {
 }
 
 /// What is known of a server's list without asking it.
-fn from_memory<T: Listable>(station: Arc<Station>) -> Known<T> {
-    let entries = station.known::<T>().or_else(|| {
-        let remembered = station.remembered::<T>()?;
+fn from_memory<T: Listable>(server_handle: Arc<ServerHandle>) -> Known<T> {
+    let entries = server_handle.known::<T>().or_else(|| {
+        let remembered = server_handle.remembered::<T>()?;
         Some(Arc::new(remembered.entries))
     });
     Known {
-        station,
+        server_handle,
         entries,
         source: Source::Memory,
     }
@@ -245,8 +250,8 @@ fn from_memory<T: Listable>(station: Arc<Station>) -> Known<T> {
 /// Asks a server that is not known until it answers or fails, or its start has taken as long as it
 /// may. One that is known may have something new; it is not waited for as long.
 async fn asked_if_unknown<T: Listable>(known: Known<T>) -> Known<T> {
-    let station = known.station.clone();
-    let fetch = async move { station.list_unremembered::<T>().await };
+    let server_handle = known.server_handle.clone();
+    let fetch = async move { server_handle.list_unremembered::<T>().await };
     let fetched = match &known.entries {
         None => fetch.await.ok(),
         Some(_) => quickly(fetch).await,
@@ -262,13 +267,13 @@ async fn asked_if_unknown<T: Listable>(known: Known<T>) -> Known<T> {
 }
 
 /// What is known of a server's list without waiting long: what is remembered will do.
-async fn known_quickly<T: Listable>(station: Arc<Station>) -> Known<T> {
-    let known = from_memory(station);
+async fn known_quickly<T: Listable>(server_handle: Arc<ServerHandle>) -> Known<T> {
+    let known = from_memory(server_handle);
     if known.entries.is_some() {
         return known;
     }
-    let station = known.station.clone();
-    let fetch = async move { Ok(station.list::<T>(Patience::FirstFailure).await?.0) };
+    let server_handle = known.server_handle.clone();
+    let fetch = async move { Ok(server_handle.list::<T>(Patience::FirstFailure).await?.0) };
     Known {
         entries: quickly(fetch).await,
         ..known

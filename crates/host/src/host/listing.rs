@@ -12,7 +12,7 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 use super::Host;
-use super::station::Station;
+use super::server_handle::ServerHandle;
 use crate::cache::{Found, Freshness};
 use crate::catalog::{Aggregate, Listable, Outcome, Part, aggregate};
 use crate::config::ServerName;
@@ -95,29 +95,29 @@ impl<T: Listable> List<T> {
     }
 
     async fn fetch(self) -> Result<Aggregate<T>, Error> {
-        let stations = match &self.server {
-            Some(name) => vec![self.host.station(name)?],
-            None => self.host.stations(),
+        let server_handles = match &self.server {
+            Some(name) => vec![self.host.server_handle(name)?],
+            None => self.host.server_handles(),
         };
-        let patience = match stations.as_slice() {
+        let patience = match server_handles.as_slice() {
             // Who asks one server wants it; many are not kept waiting for one that fails.
             [_] => Patience::Persistent,
             _ => Patience::FirstFailure,
         };
         let began = Instant::now();
         let mut parts = Vec::new();
-        let mut missing: BTreeMap<ServerName, Arc<Station>> = BTreeMap::new();
+        let mut missing: BTreeMap<ServerName, Arc<ServerHandle>> = BTreeMap::new();
         // None waits for another (P5).
         let mut under_way = JoinSet::new();
-        for station in stations {
-            if !station.is_enabled() {
-                parts.push(disabled(&station));
+        for server_handle in server_handles {
+            if !server_handle.is_enabled() {
+                parts.push(disabled(&server_handle));
                 continue;
             }
-            missing.insert(station.name().clone(), station.clone());
+            missing.insert(server_handle.name().clone(), server_handle.clone());
             under_way.spawn(async move {
-                let fetched = station.list::<T>(patience).await;
-                (station, fetched)
+                let fetched = server_handle.list::<T>(patience).await;
+                (server_handle, fetched)
             });
         }
         let mut because = String::new();
@@ -128,9 +128,9 @@ impl<T: Listable> List<T> {
             };
             let left = wait.saturating_sub(began.elapsed());
             match tokio::time::timeout(left, under_way.join_next()).await {
-                Ok(Some(Ok((station, fetched)))) => {
-                    missing.remove(station.name());
-                    parts.push(answered(&station, fetched));
+                Ok(Some(Ok((server_handle, fetched)))) => {
+                    missing.remove(server_handle.name());
+                    parts.push(answered(&server_handle, fetched));
                 }
                 Ok(Some(Err(_))) => {}
                 Ok(None) => {
@@ -161,53 +161,58 @@ impl<T: Listable> IntoFuture for List<T> {
 }
 
 fn part<T>(
-    station: &Station,
+    server_handle: &ServerHandle,
     outcome: Outcome,
     error: Option<Error>,
     entries: Arc<Entries<T>>,
 ) -> Part<T> {
     Part {
-        server: station.name().clone(),
+        server: server_handle.name().clone(),
         outcome,
         error,
         entries,
-        filter: station.config().tool_filter.clone(),
+        filter: server_handle.config().tool_filter.clone(),
     }
 }
 
 /// The part of a server that is switched off.
-fn disabled<T>(station: &Station) -> Part<T> {
-    let server = station.name().clone();
+fn disabled<T>(server_handle: &ServerHandle) -> Part<T> {
+    let server = server_handle.name().clone();
     let error = Error::Disabled { server };
-    part(station, Outcome::Disabled, Some(error), Arc::default())
+    part(
+        server_handle,
+        Outcome::Disabled,
+        Some(error),
+        Arc::default(),
+    )
 }
 
 /// The part of a server that has not answered in time.
-fn unanswered<T: Listable>(station: &Station, because: String) -> Part<T> {
-    match station.remembered::<T>() {
+fn unanswered<T: Listable>(server_handle: &ServerHandle, because: String) -> Part<T> {
+    match server_handle.remembered::<T>() {
         Some(remembered) => {
             let outcome = Outcome::Remembered {
                 saved_ms: remembered.saved_ms,
                 because,
             };
-            part(station, outcome, None, Arc::new(remembered.entries))
+            part(server_handle, outcome, None, Arc::new(remembered.entries))
         }
-        None => part(station, Outcome::Starting, None, Arc::default()),
+        None => part(server_handle, Outcome::Starting, None, Arc::default()),
     }
 }
 
 /// The part of a server that has answered or failed. What is remembered is better than a failure.
 fn answered<T: Listable>(
-    station: &Station,
+    server_handle: &ServerHandle,
     fetched: Result<(Arc<Entries<T>>, Found), Error>,
 ) -> Part<T> {
     let (because, outdated) = match &fetched {
         Ok((entries, found)) => match &found.freshness {
             Freshness::Stale { because, age } => (because.to_string(), Some((entries, *age))),
             _ if !found.offered => {
-                return part(station, Outcome::NotOffered, None, entries.clone());
+                return part(server_handle, Outcome::NotOffered, None, entries.clone());
             }
-            _ => return part(station, Outcome::Ok, None, entries.clone()),
+            _ => return part(server_handle, Outcome::Ok, None, entries.clone()),
         },
         Err(error) => (error.to_string(), None),
     };
@@ -217,7 +222,7 @@ fn answered<T: Listable>(
             let saved_ms = crate::events::now_ms().saturating_sub(age_ms);
             Some((saved_ms, entries.clone()))
         }
-        None => station
+        None => server_handle
             .remembered::<T>()
             .map(|it| (it.saved_ms, Arc::new(it.entries))),
     };
@@ -225,12 +230,12 @@ fn answered<T: Listable>(
     match (remembered, error) {
         (Some((saved_ms, entries)), error) => {
             let outcome = Outcome::Remembered { saved_ms, because };
-            part(station, outcome, error, entries)
+            part(server_handle, outcome, error, entries)
         }
         (None, Some(error)) => {
             let outcome = Outcome::of(&error);
-            part(station, outcome, Some(error), Arc::default())
+            part(server_handle, outcome, Some(error), Arc::default())
         }
-        (None, None) => part(station, Outcome::Starting, None, Arc::default()),
+        (None, None) => part(server_handle, Outcome::Starting, None, Arc::default()),
     }
 }

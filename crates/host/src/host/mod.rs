@@ -7,13 +7,13 @@
 mod calling;
 mod finding;
 mod listing;
+mod observer;
 mod options;
 mod reading;
+mod server_handle;
 mod shared;
-mod station;
 mod task_calls;
 mod watching;
-mod witness;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -29,8 +29,8 @@ pub use reading::{GetPrompt, Read, ReadAnswer};
 pub use shared::Lifetime;
 pub use watching::{Watch, Watched};
 
+use server_handle::{Provenance, ServerHandle};
 use shared::{Parts, Shared, State};
-use station::{Provenance, Station};
 
 use crate::accounts::Accounts;
 use crate::config::{Config, ServerConfig, ServerName};
@@ -67,7 +67,7 @@ pub fn manifest_folder(state: &Path) -> PathBuf {
 /// ```no_run
 /// # async fn run(config: attache_host::config::Config) -> Result<(), attache_host::Error> {
 /// use attache_host::Host;
-/// use attache_host::policy::Asker;
+/// use attache_host::policy::CallOrigin;
 ///
 /// let host = Host::builder(config).start();
 /// for tool in &host.list_tools().await?.entries {
@@ -75,7 +75,7 @@ pub fn manifest_folder(state: &Path) -> PathBuf {
 /// }
 /// let answer = host
 ///     .call("notes/search", serde_json::json!({"query": "morning"}))
-///     .origin(Asker::Person)
+///     .origin(CallOrigin::Person)
 ///     .await?;
 /// println!("{}", answer.text());
 /// host.close().await;
@@ -89,7 +89,7 @@ pub struct Host {
 
 struct Inner {
     shared: Arc<Shared>,
-    stations: RwLock<BTreeMap<ServerName, Arc<Station>>>,
+    server_handles: RwLock<BTreeMap<ServerName, Arc<ServerHandle>>>,
     /// One reload at a time.
     reloading: tokio::sync::Mutex<()>,
 }
@@ -113,7 +113,7 @@ pub struct HostBuilder {
 impl HostBuilder {
     /// Adds a server that a person has just typed: it gets the whole environment of this process,
     /// as a command typed at a shell does.
-    pub fn server_on_the_spot(mut self, server: ServerConfig) -> Self {
+    pub fn adhoc_server(mut self, server: ServerConfig) -> Self {
         self.others.push((server, Provenance::Typed));
         self
     }
@@ -213,16 +213,16 @@ impl HostBuilder {
         let configured = self.config.servers.into_values();
         let configured = configured.map(|config| (config, Provenance::Configured));
         let all = configured.chain(self.others);
-        let stations = all.map(|(mut config, provenance)| {
+        let server_handles = all.map(|(mut config, provenance)| {
             shared.identify(&mut config);
             let name = config.name.clone();
-            (name, Station::new(config, provenance, shared.clone()))
+            (name, ServerHandle::new(config, provenance, shared.clone()))
         });
-        let stations = RwLock::new(stations.collect());
+        let server_handles = RwLock::new(server_handles.collect());
         Host {
             inner: Arc::new(Inner {
                 shared,
-                stations,
+                server_handles,
                 reloading: tokio::sync::Mutex::default(),
             }),
         }
@@ -257,7 +257,11 @@ impl Host {
         let shared = self.shared();
         Snapshot {
             at_ms: now_ms(),
-            servers: self.stations().iter().map(|it| it.snapshot()).collect(),
+            servers: self
+                .server_handles()
+                .iter()
+                .map(|it| it.snapshot())
+                .collect(),
             cache: shared.cache.snapshot(),
             dropped_events: shared.events.dropped(),
             dropped_log_lines: shared
@@ -269,49 +273,49 @@ impl Host {
 
     /// The configuration of a server.
     pub fn config(&self, server: &str) -> Result<Arc<ServerConfig>, Error> {
-        Ok(self.station(server)?.config())
+        Ok(self.server_handle(server)?.config())
     }
 
     /// The names of all servers, in order.
     pub fn server_names(&self) -> Vec<ServerName> {
-        let stations = self.stations();
-        stations.iter().map(|it| it.name().clone()).collect()
+        let server_handles = self.server_handles();
+        server_handles.iter().map(|it| it.name().clone()).collect()
     }
 
     /// Starts a server without waiting for a request to need it, and waits until it is ready.
     pub async fn ready(&self, server: &str) -> Result<(), Error> {
-        let station = self.station(server)?;
+        let server_handle = self.server_handle(server)?;
         let patience = Patience::Persistent;
-        station.connection_after(0, patience).await.map(drop)
+        server_handle.connection_after(0, patience).await.map(drop)
     }
 
     /// The same for one server of many: its start waits for a place among theirs, and its first
     /// failure is the answer.
     pub async fn ready_in_turn(&self, server: &str) -> Result<(), Error> {
-        let station = self.station(server)?;
+        let server_handle = self.server_handle(server)?;
         let patience = Patience::FirstFailure;
-        station.connection_after(0, patience).await.map(drop)
+        server_handle.connection_after(0, patience).await.map(drop)
     }
 
     /// How much a server offered when it was last asked, perhaps by an earlier host.
     pub fn remembered_offers(&self, server: &str) -> Result<Offers, Error> {
-        Ok(self.station(server)?.remembered_offers())
+        Ok(self.server_handle(server)?.remembered_offers())
     }
 
     /// The connection to a server that runs at this moment, for what only a connection knows.
     pub fn running(&self, server: &str) -> Option<Client> {
-        self.known_station(server)?.running()
+        self.known_server(server)?.running()
     }
 
     /// Sets the least serious log messages that a server sends, now and after every restart of it.
     pub async fn set_log_level(&self, server: &str, level: LogLevel) -> Result<(), Error> {
-        self.station(server)?.set_log_level(level).await
+        self.server_handle(server)?.set_log_level(level).await
     }
 
     /// Starts a server afresh: one that runs is stopped first, one that is parked gets another
     /// chance. Returns when the new start has begun; [`ready`](Self::ready) waits for its end.
     pub async fn restart(&self, server: &str) -> Result<(), Error> {
-        self.station(server)?.restart().await
+        self.server_handle(server)?.restart().await
     }
 
     /// Takes over another configuration: stops what left, also what is still starting (fault 7);
@@ -325,21 +329,21 @@ impl Host {
             self.shared().identify(server);
         }
         let mut leaving = JoinSet::new();
-        for station in self.stations() {
-            if !station.is_configured() {
-                wanted.remove(station.name());
+        for server_handle in self.server_handles() {
+            if !server_handle.is_configured() {
+                wanted.remove(server_handle.name());
                 continue;
             }
-            match wanted.remove(station.name()) {
-                Some(config) if same_connection(&station.config(), &config) => {
-                    station.adopt(config);
+            match wanted.remove(server_handle.name()) {
+                Some(config) if same_connection(&server_handle.config(), &config) => {
+                    server_handle.adopt(config);
                 }
                 replacement => {
                     if replacement.is_none() {
-                        self.remove(station.name());
+                        self.remove(server_handle.name());
                     }
                     leaving.spawn(async move {
-                        station.stop().await;
+                        server_handle.stop().await;
                         replacement
                     });
                 }
@@ -359,8 +363,8 @@ impl Host {
     /// Stops all servers at once and waits until nothing of them is left and everything is written.
     pub async fn close(&self) {
         let mut leaving = JoinSet::new();
-        for station in self.stations() {
-            leaving.spawn(async move { station.stop().await });
+        for server_handle in self.server_handles() {
+            leaving.spawn(async move { server_handle.stop().await });
         }
         leaving.join_all().await;
         self.flushed().await;
@@ -379,44 +383,45 @@ impl Host {
 
     fn insert(&self, config: ServerConfig) {
         let name = config.name.clone();
-        let station = Station::new(config, Provenance::Configured, self.shared().clone());
-        let mut stations = self.inner.stations.write();
-        let stations = stations
+        let server_handle =
+            ServerHandle::new(config, Provenance::Configured, self.shared().clone());
+        let mut server_handles = self.inner.server_handles.write();
+        let server_handles = server_handles
             .as_mut()
             .unwrap_or_else(|poisoned| poisoned.get_mut());
-        stations.insert(name, station);
+        server_handles.insert(name, server_handle);
     }
 
     fn remove(&self, name: &ServerName) {
-        let mut stations = self.inner.stations.write();
-        let stations = stations
+        let mut server_handles = self.inner.server_handles.write();
+        let server_handles = server_handles
             .as_mut()
             .unwrap_or_else(|poisoned| poisoned.get_mut());
-        stations.remove(name);
+        server_handles.remove(name);
     }
 
     /// All servers, by name.
-    fn stations(&self) -> Vec<Arc<Station>> {
-        let stations = self.inner.stations.read();
-        let stations = stations.unwrap_or_else(PoisonError::into_inner);
-        stations.values().cloned().collect()
+    fn server_handles(&self) -> Vec<Arc<ServerHandle>> {
+        let server_handles = self.inner.server_handles.read();
+        let server_handles = server_handles.unwrap_or_else(PoisonError::into_inner);
+        server_handles.values().cloned().collect()
     }
 
     /// All servers that are switched on.
-    fn enabled(&self) -> Vec<Arc<Station>> {
-        let mut stations = self.stations();
-        stations.retain(|station| station.is_enabled());
-        stations
+    fn enabled(&self) -> Vec<Arc<ServerHandle>> {
+        let mut server_handles = self.server_handles();
+        server_handles.retain(|server_handle| server_handle.is_enabled());
+        server_handles
     }
 
-    fn known_station(&self, name: &str) -> Option<Arc<Station>> {
-        let stations = self.inner.stations.read();
-        let stations = stations.unwrap_or_else(PoisonError::into_inner);
-        stations.get(name).cloned()
+    fn known_server(&self, name: &str) -> Option<Arc<ServerHandle>> {
+        let server_handles = self.inner.server_handles.read();
+        let server_handles = server_handles.unwrap_or_else(PoisonError::into_inner);
+        server_handles.get(name).cloned()
     }
 
-    fn station(&self, name: &str) -> Result<Arc<Station>, Error> {
-        self.known_station(name).ok_or_else(|| {
+    fn server_handle(&self, name: &str) -> Result<Arc<ServerHandle>, Error> {
+        self.known_server(name).ok_or_else(|| {
             let names = self.server_names();
             let known = names.iter().map(ServerName::as_str);
             Error::UnknownServer {

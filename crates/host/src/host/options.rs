@@ -7,7 +7,7 @@ use std::time::Duration;
 use attache_client::Request;
 use attache_client::protocol::{Method, ProgressParams};
 
-use super::station::Station;
+use super::server_handle::ServerHandle;
 use crate::events::EventKind;
 
 type ProgressListener = Arc<Mutex<dyn FnMut(ProgressParams) + Send>>;
@@ -32,7 +32,7 @@ impl RequestOptions {
     pub(crate) fn apply<M: Method>(
         &self,
         mut request: Request<M>,
-        station: &Station,
+        server_handle: &ServerHandle,
         number: u64,
     ) -> Request<M> {
         if let Some(timeout) = self.timeout {
@@ -42,7 +42,7 @@ impl RequestOptions {
             request = request.maximum(maximum);
         }
         if let Some(listener) = self.on_progress.clone() {
-            let (shared, server) = (station.shared.clone(), station.name().clone());
+            let (shared, server) = (server_handle.shared.clone(), server_handle.name().clone());
             request = request.on_progress(move |note| {
                 shared.emit(&server, || EventKind::Progress {
                     request: number,

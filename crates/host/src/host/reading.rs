@@ -14,7 +14,7 @@ use attache_client::protocol::{
 
 use super::Host;
 use super::options::RequestOptions;
-use super::station::About;
+use super::server_handle::About;
 use crate::cache::{CacheScope, Freshness};
 use crate::config::ServerName;
 use crate::error::Error;
@@ -94,7 +94,7 @@ impl Host {
         value: &str,
         chosen: BTreeMap<String, String>,
     ) -> Result<Completion, Error> {
-        let station = self.station(server)?;
+        let server_handle = self.server_handle(server)?;
         let about = About {
             method: Complete::NAME,
             name: Some(argument),
@@ -105,7 +105,7 @@ impl Host {
             async move { client.complete(reference, argument, value, chosen).await }
         };
         let patience = Patience::Persistent;
-        station
+        server_handle
             .request(about, Repeatable::Harmless, patience, complete)
             .await
     }
@@ -132,13 +132,13 @@ impl Read {
     }
 
     async fn make(self) -> Result<ReadAnswer, Error> {
-        let station = match &self.server {
-            Some(name) => self.host.station(name)?,
+        let server_handle = match &self.server {
+            Some(name) => self.host.server_handle(name)?,
             None => self.host.find_resource(&self.uri).await?,
         };
-        let (contents, found) = station.read(&self.uri, &self.options).await?;
+        let (contents, found) = server_handle.read(&self.uri, &self.options).await?;
         Ok(ReadAnswer {
-            server: station.name().clone(),
+            server: server_handle.name().clone(),
             contents,
             freshness: found.freshness,
             scope: found.scope,
@@ -169,7 +169,7 @@ impl GetPrompt {
     }
 
     async fn make(self) -> Result<GetPromptResult, Error> {
-        let (station, name) = self.host.find::<Prompt>(&self.name).await?;
+        let (server_handle, name) = self.host.find::<Prompt>(&self.name).await?;
         let number = self.host.shared().events.next_request();
         let about = About {
             method: protocol::GetPrompt::NAME,
@@ -178,11 +178,11 @@ impl GetPrompt {
         };
         let get = |client: Client| {
             let request = client.prompt(name.as_str(), self.arguments.clone());
-            let request = self.options.apply(request, &station, number);
+            let request = self.options.apply(request, &server_handle, number);
             request.into_future()
         };
         let patience = Patience::Persistent;
-        station
+        server_handle
             .request(about, Repeatable::Harmless, patience, get)
             .await
     }

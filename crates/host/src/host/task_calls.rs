@@ -14,9 +14,9 @@ impl Call {
     /// Makes the call as a task of the server. It is never repeated: a task that was begun may be
     /// running.
     pub async fn as_task(self) -> Result<TaskStart, Error> {
-        let (station, tool) = self.host.find::<Tool>(&self.name).await?;
+        let (server_handle, tool) = self.host.find::<Tool>(&self.name).await?;
         let failed = |error| Error::Request {
-            server: station.name().clone(),
+            server: server_handle.name().clone(),
             error,
         };
         let arguments = self.arguments.map_err(|problem| {
@@ -24,8 +24,10 @@ impl Call {
                 "the arguments of {tool}: {problem}"
             )))
         })?;
-        permit(&station, &tool, &arguments, self.asker).await?;
-        let connection = station.connection_after(0, Patience::Persistent).await?;
+        permit(&server_handle, &tool, &arguments, self.asker).await?;
+        let connection = server_handle
+            .connection_after(0, Patience::Persistent)
+            .await?;
         let started = connection.client.call_as_task(&tool, arguments, None);
         started.await.map_err(failed)
     }

@@ -10,7 +10,7 @@ use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
 use super::Host;
-use super::station::Station;
+use super::server_handle::ServerHandle;
 use crate::config::ServerName;
 use crate::error::Error;
 use crate::supervisor::{Connection, Patience};
@@ -50,13 +50,13 @@ pub struct Watch {
 impl Host {
     /// Watches one resource. Which server's it is follows from the lists, unless `server` names it.
     pub async fn watch(&self, uri: &str) -> Result<Watch, Error> {
-        let station = self.find_resource(uri).await?;
-        watch(station, resource(uri)).await
+        let server_handle = self.find_resource(uri).await?;
+        watch(server_handle, resource(uri)).await
     }
 
     /// Watches one resource of a server.
     pub async fn watch_of(&self, server: &str, uri: &str) -> Result<Watch, Error> {
-        watch(self.station(server)?, resource(uri)).await
+        watch(self.server_handle(server)?, resource(uri)).await
     }
 
     /// Watches everything of a server that the filter names.
@@ -65,7 +65,7 @@ impl Host {
         server: &str,
         wanted: SubscriptionFilter,
     ) -> Result<Watch, Error> {
-        watch(self.station(server)?, wanted).await
+        watch(self.server_handle(server)?, wanted).await
     }
 }
 
@@ -100,14 +100,19 @@ impl Drop for Watch {
 }
 
 /// Subscribes, and returns when the server has agreed.
-async fn watch(station: Arc<Station>, wanted: SubscriptionFilter) -> Result<Watch, Error> {
-    let connection = station.connection_after(0, Patience::Persistent).await?;
-    let subscription = subscribe(&station, &connection.client, &wanted).await?;
+async fn watch(
+    server_handle: Arc<ServerHandle>,
+    wanted: SubscriptionFilter,
+) -> Result<Watch, Error> {
+    let connection = server_handle
+        .connection_after(0, Patience::Persistent)
+        .await?;
+    let subscription = subscribe(&server_handle, &connection.client, &wanted).await?;
     let (sender, changes) = mpsc::channel(QUEUE);
-    let server = station.name().clone();
+    let server = server_handle.name().clone();
     let granted = subscription.granted().clone();
     let following = tokio::spawn(async move {
-        let ended = follow(&station, connection, subscription, wanted, &sender).await;
+        let ended = follow(&server_handle, connection, subscription, wanted, &sender).await;
         // Without a reader nobody has to be told.
         if let Err(error) = ended {
             let _ = sender.send(Watched::Ended(error)).await;
@@ -122,20 +127,20 @@ async fn watch(station: Arc<Station>, wanted: SubscriptionFilter) -> Result<Watc
 }
 
 async fn subscribe(
-    station: &Station,
+    server_handle: &ServerHandle,
     client: &Client,
     wanted: &SubscriptionFilter,
 ) -> Result<ClientWatch, Error> {
     let subscribed = client.watch_all(wanted.clone()).await;
     subscribed.map_err(|error| Error::Request {
-        server: station.name().clone(),
+        server: server_handle.name().clone(),
         error,
     })
 }
 
 /// Passes changes on, and subscribes again whenever the subscription has ended.
 async fn follow(
-    station: &Station,
+    server_handle: &ServerHandle,
     mut connection: Connection,
     mut subscription: ClientWatch,
     wanted: SubscriptionFilter,
@@ -158,12 +163,12 @@ async fn follow(
         if tokio::time::timeout(pause, closed).await.is_ok() {
             // How often a server is started is for its supervisor to say.
             let patience = Patience::Persistent;
-            connection = station
+            connection = server_handle
                 .connection_after(connection.number, patience)
                 .await?;
         }
         pause = (pause * 2).min(LONGEST_PAUSE);
-        subscription = match subscribe(station, &connection.client, &wanted).await {
+        subscription = match subscribe(server_handle, &connection.client, &wanted).await {
             Ok(subscription) => subscription,
             // It died again, or a gateway has lost it; the next round waits for its successor.
             Err(Error::Request { error, .. })

@@ -9,7 +9,7 @@ use crate::names::ToolName;
 
 /// Who wants a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Asker {
+pub enum CallOrigin {
     /// A person typed it, with these arguments. That is its own consent where no rule says to ask.
     Person,
     /// A model or a program wants it on a person's behalf.

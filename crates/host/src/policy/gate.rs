@@ -8,8 +8,8 @@ use std::sync::Arc;
 use attache_client::protocol::Tool;
 
 use super::{
-    Answer, Answers, Asker, Consent, Drift, Hints, PinState, PinnedServer, Pins, Question, Reason,
-    Verdict, decide,
+    Answer, Answers, CallOrigin, Consent, Drift, Hints, PinState, PinnedServer, Pins, Question,
+    Reason, Verdict, decide,
 };
 use crate::config::{Decision, PolicyRules};
 use crate::names::ToolName;
@@ -40,7 +40,7 @@ pub struct WantedCall<'a> {
     /// The arguments, as JSON text, shown in the question.
     pub arguments: &'a str,
     /// Who wants it.
-    pub asker: Asker,
+    pub asker: CallOrigin,
 }
 
 /// A call may be made.
@@ -185,13 +185,13 @@ impl Gate {
         server_rules: &PolicyRules,
         name: &ToolName,
         tool: &Tool,
-        asker: Asker,
+        asker: CallOrigin,
     ) -> Verdict {
         let configured = decide(&self.rules, server_rules, name, Hints::of(tool));
         if configured.decision != Decision::Ask {
             return configured;
         }
-        if asker == Asker::Person && configured.reason == Reason::Unconfigured {
+        if asker == CallOrigin::Person && configured.reason == Reason::Unconfigured {
             return Verdict {
                 decision: Decision::Allow,
                 reason: Reason::Typed,
@@ -199,11 +199,11 @@ impl Gate {
         }
         let (decision, reason) = match (self.answers.recall(name), asker) {
             (Some(Answer::Allow(remember)), _) => (Decision::Allow, Reason::Answered(remember)),
-            (Some(Answer::Deny(remember)), Asker::Program) => {
+            (Some(Answer::Deny(remember)), CallOrigin::Program) => {
                 (Decision::Deny, Reason::Answered(remember))
             }
             // A person who types the call may have changed their mind.
-            (Some(Answer::Deny(_)), Asker::Person) | (None, _) => return configured,
+            (Some(Answer::Deny(_)), CallOrigin::Person) | (None, _) => return configured,
         };
         Verdict { decision, reason }
     }
@@ -292,7 +292,7 @@ mod tests {
         (gate, script)
     }
 
-    async fn pass(gate: &Gate, tool: &Tool, asker: Asker) -> Result<Permit, Refused> {
+    async fn pass(gate: &Gate, tool: &Tool, asker: CallOrigin) -> Result<Permit, Refused> {
         gate.pass(WantedCall {
             name: &name(),
             server: Some(&server()),
@@ -319,7 +319,7 @@ mod tests {
     async fn a_program_is_asked_for_and_the_question_shows_the_arguments() {
         let (gate, script) = gate(PolicyRules::default(), Answer::Allow(Remember::Session));
         for _ in 0..2 {
-            pass(&gate, &tool("Deletes."), Asker::Program)
+            pass(&gate, &tool("Deletes."), CallOrigin::Program)
                 .await
                 .unwrap();
         }
@@ -334,18 +334,20 @@ mod tests {
     async fn once_means_once_and_a_refusal_is_remembered_for_programs() {
         let (asking, script) = gate(PolicyRules::default(), Answer::Allow(Remember::Once));
         for _ in 0..2 {
-            pass(&asking, &tool(""), Asker::Program).await.unwrap();
+            pass(&asking, &tool(""), CallOrigin::Program).await.unwrap();
         }
         assert_eq!(script.1.lock().unwrap().len(), 2);
 
         let (refusing, script) = gate(PolicyRules::default(), Answer::Deny(Remember::Session));
         for _ in 0..2 {
-            pass(&refusing, &tool(""), Asker::Program)
+            pass(&refusing, &tool(""), CallOrigin::Program)
                 .await
                 .unwrap_err();
         }
         assert_eq!(script.1.lock().unwrap().len(), 1);
-        pass(&refusing, &tool(""), Asker::Person).await.unwrap();
+        pass(&refusing, &tool(""), CallOrigin::Person)
+            .await
+            .unwrap();
     }
 
     #[tokio::test]
@@ -356,16 +358,20 @@ mod tests {
             Arc::new(Pins::in_memory()),
             Arc::new(NobodyToAsk),
         );
-        let permit = pass(&typed, &tool(""), Asker::Person).await.unwrap();
+        let permit = pass(&typed, &tool(""), CallOrigin::Person).await.unwrap();
         assert_eq!(permit.reason, Reason::Typed);
-        pass(&typed, &tool(""), Asker::Program).await.unwrap_err();
+        pass(&typed, &tool(""), CallOrigin::Program)
+            .await
+            .unwrap_err();
 
         let rules = PolicyRules {
             deny: vec!["*/delete".into()],
             ..PolicyRules::default()
         };
         let (denying, script) = gate(rules, Answer::Allow(Remember::Always));
-        let refused = pass(&denying, &tool(""), Asker::Person).await.unwrap_err();
+        let refused = pass(&denying, &tool(""), CallOrigin::Person)
+            .await
+            .unwrap_err();
         assert_eq!(
             refused.to_string(),
             "notes/delete may not be called: the policy for all servers forbids it, by \"*/delete\""
@@ -381,7 +387,9 @@ mod tests {
         };
         let (allowing, script) = gate(asks(), Answer::Allow(Remember::Always));
         for _ in 0..2 {
-            pass(&allowing, &tool(""), Asker::Person).await.unwrap();
+            pass(&allowing, &tool(""), CallOrigin::Person)
+                .await
+                .unwrap();
         }
         assert_eq!(script.1.lock().unwrap().len(), 1, "always is remembered");
         assert_eq!(script.1.lock().unwrap()[0].arguments, r#"{"id":7}"#);
@@ -389,7 +397,9 @@ mod tests {
         // A refusal binds programs; the person is asked again.
         let (refusing, script) = gate(asks(), Answer::Deny(Remember::Always));
         for _ in 0..2 {
-            pass(&refusing, &tool(""), Asker::Person).await.unwrap_err();
+            pass(&refusing, &tool(""), CallOrigin::Person)
+                .await
+                .unwrap_err();
         }
         assert_eq!(script.1.lock().unwrap().len(), 2);
 
@@ -399,7 +409,9 @@ mod tests {
             Arc::new(Pins::in_memory()),
             Arc::new(NobodyToAsk),
         );
-        let refused = pass(&nobody, &tool(""), Asker::Person).await.unwrap_err();
+        let refused = pass(&nobody, &tool(""), CallOrigin::Person)
+            .await
+            .unwrap_err();
         assert_eq!(
             refused.to_string(),
             "notes/delete may not be called: the policy for all servers says to ask first, by \
@@ -414,17 +426,17 @@ mod tests {
             ..PolicyRules::default()
         };
         let (gate, script) = gate(rules, Answer::Allow(Remember::Always));
-        pass(&gate, &tool("Deletes a note."), Asker::Program)
+        pass(&gate, &tool("Deletes a note."), CallOrigin::Program)
             .await
             .unwrap();
-        for asker in [Asker::Program, Asker::Person] {
+        for asker in [CallOrigin::Program, CallOrigin::Person] {
             let refused = pass(&gate, &tool("Deletes all."), asker).await.unwrap_err();
             assert!(matches!(refused, Refused::Drifted(_)), "{refused}");
         }
         gate.pins
             .accept(&server(), [&tool("Deletes all.")])
             .unwrap();
-        pass(&gate, &tool("Deletes all."), Asker::Program)
+        pass(&gate, &tool("Deletes all."), CallOrigin::Program)
             .await
             .unwrap();
         assert!(script.1.lock().unwrap().is_empty());

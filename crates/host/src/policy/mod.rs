@@ -30,7 +30,7 @@ mod pins;
 
 pub use answers::Answers;
 pub use consent::{Answer, Asking, Consent, NobodyToAsk, Question, Remember};
-pub use decide::{Asker, Breadth, Hints, Reason, Verdict, decide};
+pub use decide::{Breadth, CallOrigin, Hints, Reason, Verdict, decide};
 pub use definition::{DiffLine, whole};
 pub use gate::{Gate, Permit, Refused, WantedCall};
 pub use lock::Lock;

@@ -172,7 +172,7 @@ impl Target {
     pub(super) fn processes(&self) -> (u64, usize) {
         match &self.server {
             Source::Same(server) => {
-                let most = server.most_processes_of_a_connect();
+                let most = server.max_processes_per_connect();
                 let most = usize::try_from(most).unwrap_or(usize::MAX);
                 (server.processes_started(), most)
             }

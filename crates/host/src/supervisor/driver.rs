@@ -1,6 +1,6 @@
 //! The task that does what the machine of one server decides.
 //!
-//! Owns the connection and its end. What happens on the connection it tells a [`Witness`], which
+//! Owns the connection and its end. What happens on the connection it tells an [`Observer`], which
 //! is how logs, events and caches learn of it without being known here.
 
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use tokio::sync::{OwnedSemaphorePermit, mpsc, watch};
 use tokio::time::Instant;
 
 use super::connecting::{Target, last_words, remedy, without_secrets};
-use super::machine::{Deed, Happening, Machine, Phase, Remedy};
+use super::machine::{Action, Machine, MachineEvent, Phase, Remedy};
 use super::{Order, StartPlaces, Status};
 use crate::config::{ServerConfig, Start};
 use crate::error::{Cause, Failure};
@@ -26,7 +26,7 @@ const LAST_LINES: usize = 20;
 const PLACE_KEPT: Duration = Duration::from_secs(5);
 
 /// Who is told what happens to a server. Nothing here may wait: the driver's time is the server's.
-pub(crate) trait Witness: Send + Sync + 'static {
+pub(crate) trait Observer: Send + Sync + 'static {
     /// The state is another one now.
     fn state(&self, state: ServerState, failure: Option<&Failure>);
 
@@ -43,7 +43,7 @@ pub(crate) trait Witness: Send + Sync + 'static {
 struct Driver {
     machine: Machine,
     target: Target,
-    witness: Arc<dyn Witness>,
+    observer: Arc<dyn Observer>,
     orders: mpsc::Receiver<Order>,
     status: watch::Sender<Status>,
     client: Option<Client>,
@@ -56,7 +56,7 @@ struct Driver {
 pub(super) fn start(
     config: &ServerConfig,
     target: Target,
-    witness: Arc<dyn Witness>,
+    observer: Arc<dyn Observer>,
     orders: mpsc::Receiver<Order>,
     places: Option<StartPlaces>,
 ) -> watch::Receiver<Status> {
@@ -73,7 +73,7 @@ pub(super) fn start(
     let driver = Driver {
         machine: Machine::new(config.restart.clone(), Random::fresh()),
         target,
-        witness,
+        observer,
         orders,
         status,
         client: None,
@@ -86,37 +86,37 @@ pub(super) fn start(
 
 impl Driver {
     async fn run(mut self, start: Start) {
-        let mut deed = match start {
-            Start::Eager => self.happened(Happening::Wanted),
-            Start::Lazy => Deed::Rest,
+        let mut action = match start {
+            Start::Eager => self.happened(MachineEvent::Wanted),
+            Start::Lazy => Action::Rest,
         };
         loop {
-            deed = match deed {
-                Deed::Start => self.attempt().await,
-                Deed::Stop => self.tear_down().await,
-                Deed::Pause { until } => {
+            action = match action {
+                Action::Start => self.attempt().await,
+                Action::Stop => self.tear_down().await,
+                Action::Pause { until } => {
                     tokio::select! {
                         biased;
-                        order = self.orders.recv() => match self.heed(order) {
+                        order = self.orders.recv() => match self.on_order(order) {
                             // A wish does not shorten the pause.
-                            Deed::Rest => deed,
+                            Action::Rest => action,
                             other => other,
                         },
                         () = tokio::time::sleep_until(until.into()) => {
-                            self.happened(Happening::PauseOver)
+                            self.happened(MachineEvent::PauseOver)
                         }
                     }
                 }
-                Deed::Rest if self.machine.phase() == Phase::Stopped => return,
-                Deed::Rest => match self.client.clone() {
+                Action::Rest if self.machine.phase() == Phase::Stopped => return,
+                Action::Rest => match self.client.clone() {
                     Some(client) => tokio::select! {
                         biased;
-                        order = self.orders.recv() => self.heed(order),
+                        order = self.orders.recv() => self.on_order(order),
                         reason = client.closed() => self.lost(&client, reason).await,
                     },
                     None => {
                         let order = self.orders.recv().await;
-                        self.heed(order)
+                        self.on_order(order)
                     }
                 },
             };
@@ -124,21 +124,21 @@ impl Driver {
     }
 
     /// What an order asks for. When nobody can give orders any more, nobody needs the server.
-    fn heed(&mut self, order: Option<Order>) -> Deed {
+    fn on_order(&mut self, order: Option<Order>) -> Action {
         self.needed |= matches!(order, Some(Order::Needed | Order::Restart));
         self.happened(match order {
-            Some(Order::Wanted | Order::Needed) => Happening::Wanted,
-            Some(Order::Restart) => Happening::RestartAsked,
-            Some(Order::Stop) | None => Happening::StopAsked,
+            Some(Order::Wanted | Order::Needed) => MachineEvent::Wanted,
+            Some(Order::Restart) => MachineEvent::RestartAsked,
+            Some(Order::Stop) | None => MachineEvent::StopAsked,
         })
     }
 
     /// One start. An order to stop ends it at once: dropping the attempt takes down whatever it
     /// had started (fault 7).
-    async fn attempt(&mut self) -> Deed {
+    async fn attempt(&mut self) -> Action {
         let mut place = match self.place().await {
             Ok(place) => place,
-            Err(deed) => return deed,
+            Err(action) => return action,
         };
         let mut place_kept = std::pin::pin!(tokio::time::sleep(PLACE_KEPT));
         let (processes_before, _) = self.target.processes();
@@ -148,9 +148,9 @@ impl Driver {
         let connected = loop {
             tokio::select! {
                 biased;
-                order = self.orders.recv() => match self.heed(order) {
-                    Deed::Rest => {}
-                    deed => return deed,
+                order = self.orders.recv() => match self.on_order(order) {
+                    Action::Rest => {}
+                    action => return action,
                 },
                 connected = &mut connect => break connected,
                 () = &mut place_kept, if place.is_some() => place = None,
@@ -159,15 +159,15 @@ impl Driver {
         drop(place);
         let (processes, _) = self.target.processes();
         for _ in processes_before + 1..processes {
-            self.happened(Happening::StartedAgain);
+            self.happened(MachineEvent::StartedAgain);
         }
         match connected {
             Ok(client) => {
                 self.target.note_probe().await;
-                self.witness.connected(&client);
+                self.observer.connected(&client);
                 self.client = Some(client);
                 self.needed = false;
-                self.happened(Happening::Started)
+                self.happened(MachineEvent::Started)
             }
             Err(error) => {
                 let said = last_words(&error);
@@ -179,7 +179,7 @@ impl Driver {
 
     /// Waits for a place to start in, for as long as no request needs this very server. An order
     /// that makes the start pointless is given back.
-    async fn place(&mut self) -> Result<Option<OwnedSemaphorePermit>, Deed> {
+    async fn place(&mut self) -> Result<Option<OwnedSemaphorePermit>, Action> {
         let Some(places) = self.places.clone() else {
             return Ok(None);
         };
@@ -190,9 +190,9 @@ impl Driver {
             }
             tokio::select! {
                 biased;
-                order = self.orders.recv() => match self.heed(order) {
-                    Deed::Rest => {}
-                    deed => return Err(deed),
+                order = self.orders.recv() => match self.on_order(order) {
+                    Action::Rest => {}
+                    action => return Err(action),
                 },
                 place = &mut free => break place.ok(),
             }
@@ -202,14 +202,14 @@ impl Driver {
     }
 
     /// The connection ended by itself.
-    async fn lost(&mut self, client: &Client, reason: CloseReason) -> Deed {
+    async fn lost(&mut self, client: &Client, reason: CloseReason) -> Action {
         self.client = None;
-        self.witness.disconnected();
+        self.observer.disconnected();
         let stderr = client.stderr().tail_lines(LAST_LINES);
         self.failed(Cause::Lost(reason), stderr).await
     }
 
-    async fn failed(&mut self, cause: Cause, stderr: Vec<String>) -> Deed {
+    async fn failed(&mut self, cause: Cause, stderr: Vec<String>) -> Action {
         if let Some(container) = &self.target.container {
             container.stop().await;
         }
@@ -218,7 +218,7 @@ impl Driver {
             Cause::Start(error) => remedy(error, processes),
             Cause::Lost(_) => Remedy::TryAgain { processes },
         };
-        let clean = |line: &String| self.witness.clean(line);
+        let clean = |line: &String| self.observer.clean(line);
         let cause = without_secrets(cause, clean);
         let stderr = stderr.iter().map(clean).collect();
         let failure = Arc::new(Failure { cause, stderr });
@@ -228,24 +228,24 @@ impl Driver {
             // Told together with the state that follows from it.
             false
         });
-        self.happened(Happening::Failed(remedy))
+        self.happened(MachineEvent::Failed(remedy))
     }
 
     /// Ends the connection in order and waits until everything of it is gone.
-    async fn tear_down(&mut self) -> Deed {
+    async fn tear_down(&mut self) -> Action {
         if let Some(client) = self.client.take() {
             client.close().await;
-            self.witness.disconnected();
+            self.observer.disconnected();
         }
         if let Some(container) = &self.target.container {
             container.stop().await;
         }
-        self.happened(Happening::Gone)
+        self.happened(MachineEvent::Gone)
     }
 
     /// Tells the machine, and everybody else what has become of it.
-    fn happened(&mut self, what: Happening) -> Deed {
-        let deed = self.machine.happened(what, Instant::now().into_std());
+    fn happened(&mut self, what: MachineEvent) -> Action {
+        let action = self.machine.happened(what, Instant::now().into_std());
         let state = match self.machine.phase() {
             Phase::Configured => ServerState::Configured,
             Phase::Starting => ServerState::Starting,
@@ -263,7 +263,7 @@ impl Driver {
                 ServerState::BackingOff | ServerState::Parked => status.last_failure.as_deref(),
                 _ => None,
             };
-            self.witness.state(state, failure);
+            self.observer.state(state, failure);
         }
         self.status.send_if_modified(|status| {
             if changed {
@@ -271,8 +271,8 @@ impl Driver {
                 status.since_ms = now_ms();
             }
             status.starts = self.machine.starts();
-            status.queued = match deed {
-                Deed::Start => self.places.is_some(),
+            status.queued = match action {
+                Action::Start => self.places.is_some(),
                 _ => status.queued && state == ServerState::Starting,
             };
             status.again_at = match self.machine.phase() {
@@ -285,7 +285,7 @@ impl Driver {
             };
             changed
         });
-        deed
+        action
     }
 }
 

@@ -16,7 +16,7 @@ use crate::supervisor::{Patience, ServerMaker, StartPlaces, Supervised};
 #[derive(Default)]
 struct Notebook(Mutex<Vec<(ServerState, Instant)>>);
 
-impl Witness for Notebook {
+impl Observer for Notebook {
     fn state(&self, state: ServerState, _failure: Option<&Failure>) {
         self.0.lock().unwrap().push((state, Instant::now()));
     }

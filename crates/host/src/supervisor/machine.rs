@@ -38,7 +38,7 @@ pub enum Phase {
 
 /// Something that happened to a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Happening {
+pub enum MachineEvent {
     /// Somebody needs it.
     Wanted,
     /// Its start took one process more than the one it was begun with (fault 30).
@@ -73,17 +73,17 @@ pub enum Remedy {
 
 /// What the machine wants done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Deed {
+pub enum Action {
     /// Nothing; wait for what happens next.
     Rest,
     /// Start it.
     Start,
-    /// Wait until then and report [`Happening::PauseOver`].
+    /// Wait until then and report [`MachineEvent::PauseOver`].
     Pause {
         /// When the pause is over.
         until: Instant,
     },
-    /// End the connection or the attempt, and report [`Happening::Gone`].
+    /// End the connection or the attempt, and report [`MachineEvent::Gone`].
     Stop,
 }
 
@@ -130,62 +130,64 @@ impl Machine {
     }
 
     /// Takes note of what happened and says what to do.
-    pub fn happened(&mut self, what: Happening, now: Instant) -> Deed {
+    pub fn happened(&mut self, what: MachineEvent, now: Instant) -> Action {
         match (what, self.phase) {
             // Stopping wins over everything, and everything ends in it (fault 7).
-            (Happening::StopAsked, Phase::Stopped) => Deed::Rest,
-            (Happening::StopAsked, Phase::Stopping) => {
+            (MachineEvent::StopAsked, Phase::Stopped) => Action::Rest,
+            (MachineEvent::StopAsked, Phase::Stopping) => {
                 self.after_stop = AfterStop::StayStopped;
-                Deed::Rest
+                Action::Rest
             }
-            (Happening::StopAsked, _) => self.stop(AfterStop::StayStopped),
-            (Happening::Gone, Phase::Stopping) => match self.after_stop {
+            (MachineEvent::StopAsked, _) => self.stop(AfterStop::StayStopped),
+            (MachineEvent::Gone, Phase::Stopping) => match self.after_stop {
                 AfterStop::StayStopped => {
                     self.phase = Phase::Stopped;
-                    Deed::Rest
+                    Action::Rest
                 }
                 AfterStop::StartAgain => self.start(now),
             },
-            (_, Phase::Stopping | Phase::Stopped) => Deed::Rest,
+            (_, Phase::Stopping | Phase::Stopped) => Action::Rest,
 
-            (Happening::RestartAsked, Phase::Starting | Phase::Ready { .. }) => {
+            (MachineEvent::RestartAsked, Phase::Starting | Phase::Ready { .. }) => {
                 self.forget_failures();
                 self.stop(AfterStop::StartAgain)
             }
-            (Happening::RestartAsked, _) => {
+            (MachineEvent::RestartAsked, _) => {
                 self.forget_failures();
                 self.start(now)
             }
 
-            (Happening::Wanted, Phase::Configured) => self.start(now),
-            (Happening::StartedAgain, Phase::Starting) => {
+            (MachineEvent::Wanted, Phase::Configured) => self.start(now),
+            (MachineEvent::StartedAgain, Phase::Starting) => {
                 self.count_start(now);
-                Deed::Rest
+                Action::Rest
             }
-            (Happening::Started, Phase::Starting) => {
+            (MachineEvent::Started, Phase::Starting) => {
                 self.phase = Phase::Ready { since: now };
-                Deed::Rest
+                Action::Rest
             }
-            (Happening::Failed(remedy), Phase::Starting) => self.failed(remedy, now),
-            (Happening::Failed(remedy), Phase::Ready { since }) => {
+            (MachineEvent::Failed(remedy), Phase::Starting) => self.failed(remedy, now),
+            (MachineEvent::Failed(remedy), Phase::Ready { since }) => {
                 if now.saturating_duration_since(since) >= self.limits.healthy_after {
                     self.backoff.reset();
                 }
                 self.failed(remedy, now)
             }
-            (Happening::PauseOver, Phase::BackingOff { until }) if now >= until => self.start(now),
+            (MachineEvent::PauseOver, Phase::BackingOff { until }) if now >= until => {
+                self.start(now)
+            }
             // A timer that fires early is set again.
-            (Happening::PauseOver, Phase::BackingOff { until }) => Deed::Pause { until },
+            (MachineEvent::PauseOver, Phase::BackingOff { until }) => Action::Pause { until },
             // A wish while it starts, runs, pauses or is parked changes nothing; old news neither.
-            _ => Deed::Rest,
+            _ => Action::Rest,
         }
     }
 
-    fn start(&mut self, now: Instant) -> Deed {
+    fn start(&mut self, now: Instant) -> Action {
         self.count_start(now);
         self.starts += 1;
         self.phase = Phase::Starting;
-        Deed::Start
+        Action::Start
     }
 
     fn count_start(&mut self, now: Instant) {
@@ -193,13 +195,13 @@ impl Machine {
         self.recent_starts.push_back(now);
     }
 
-    fn stop(&mut self, after: AfterStop) -> Deed {
+    fn stop(&mut self, after: AfterStop) -> Action {
         self.after_stop = after;
         self.phase = Phase::Stopping;
-        Deed::Stop
+        Action::Stop
     }
 
-    fn failed(&mut self, remedy: Remedy, now: Instant) -> Deed {
+    fn failed(&mut self, remedy: Remedy, now: Instant) -> Action {
         self.drop_old_starts(now);
         let may_restart = match remedy {
             Remedy::NeedsAPerson => false,
@@ -210,11 +212,11 @@ impl Machine {
         };
         if !may_restart {
             self.phase = Phase::Parked;
-            return Deed::Rest;
+            return Action::Rest;
         }
         let until = now + self.backoff.next_pause();
         self.phase = Phase::BackingOff { until };
-        Deed::Pause { until }
+        Action::Pause { until }
     }
 
     fn forget_failures(&mut self) {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::*;
 
-const TRY_AGAIN: Happening = Happening::Failed(Remedy::TryAgain { processes: 1 });
+const TRY_AGAIN: MachineEvent = MachineEvent::Failed(Remedy::TryAgain { processes: 1 });
 
 /// A machine and a clock that only the test moves.
 struct Life {
@@ -24,7 +24,7 @@ impl Life {
         }
     }
 
-    fn happens(&mut self, what: Happening) -> Deed {
+    fn happens(&mut self, what: MachineEvent) -> Action {
         self.machine.happened(what, self.now)
     }
 
@@ -33,19 +33,19 @@ impl Life {
     }
 
     /// Lets a pause pass and gives its length.
-    fn waits(&mut self, deed: Deed) -> Duration {
-        let Deed::Pause { until } = deed else {
-            panic!("expected a pause, got {deed:?}");
+    fn waits(&mut self, action: Action) -> Duration {
+        let Action::Pause { until } = action else {
+            panic!("expected a pause, got {action:?}");
         };
         let pause = until - self.now;
         self.now = until;
-        assert_eq!(self.happens(Happening::PauseOver), Deed::Start);
+        assert_eq!(self.happens(MachineEvent::PauseOver), Action::Start);
         pause
     }
 
     fn ready(mut self) -> Self {
-        assert_eq!(self.happens(Happening::Wanted), Deed::Start);
-        assert_eq!(self.happens(Happening::Started), Deed::Rest);
+        assert_eq!(self.happens(MachineEvent::Wanted), Action::Start);
+        assert_eq!(self.happens(MachineEvent::Started), Action::Rest);
         self
     }
 }
@@ -53,12 +53,12 @@ impl Life {
 #[test]
 fn fault_15_many_wishes_are_one_start() {
     let mut life = Life::new();
-    assert_eq!(life.happens(Happening::Wanted), Deed::Start);
+    assert_eq!(life.happens(MachineEvent::Wanted), Action::Start);
     for _ in 0..1000 {
-        assert_eq!(life.happens(Happening::Wanted), Deed::Rest);
+        assert_eq!(life.happens(MachineEvent::Wanted), Action::Rest);
     }
-    life.happens(Happening::Started);
-    assert_eq!(life.happens(Happening::Wanted), Deed::Rest);
+    life.happens(MachineEvent::Started);
+    assert_eq!(life.happens(MachineEvent::Wanted), Action::Rest);
     assert_eq!(life.machine.starts(), 1);
 }
 
@@ -67,23 +67,23 @@ fn promise_3_a_server_that_crashes_at_once_is_started_five_times_and_parked() {
     for seed in 0..200 {
         let mut life = Life::with(Restart::default(), seed);
         let began = life.now;
-        life.happens(Happening::Wanted);
+        life.happens(MachineEvent::Wanted);
         let mut bound = Duration::from_millis(100);
         for start in 2..=5 {
-            let deed = life.happens(TRY_AGAIN);
-            let pause = life.waits(deed);
+            let action = life.happens(TRY_AGAIN);
+            let pause = life.waits(action);
             assert!(pause <= bound, "{pause:?} before start {start}");
             bound *= 2;
         }
-        assert_eq!(life.happens(TRY_AGAIN), Deed::Rest);
+        assert_eq!(life.happens(TRY_AGAIN), Action::Rest);
         assert_eq!(life.machine.phase(), Phase::Parked);
         assert_eq!(life.machine.starts(), 5);
         assert!(life.now - began < Duration::from_secs(60));
         // Nobody but a person wakes it up.
         life.passes(Duration::from_secs(3600));
-        assert_eq!(life.happens(Happening::Wanted), Deed::Rest);
-        assert_eq!(life.happens(Happening::PauseOver), Deed::Rest);
-        assert_eq!(life.happens(Happening::RestartAsked), Deed::Start);
+        assert_eq!(life.happens(MachineEvent::Wanted), Action::Rest);
+        assert_eq!(life.happens(MachineEvent::PauseOver), Action::Rest);
+        assert_eq!(life.happens(MachineEvent::RestartAsked), Action::Start);
     }
 }
 
@@ -93,21 +93,21 @@ fn promise_3_no_minute_ever_sees_more_than_five_starts() {
         let mut life = Life::with(Restart::default(), seed);
         let mut random = Random::seeded(seed);
         let mut starts = vec![life.now];
-        life.happens(Happening::Wanted);
+        life.happens(MachineEvent::Wanted);
         for _ in 0..300 {
             // It runs for up to 40 s before it fails, or never comes up at all.
             if !random.next_number().is_multiple_of(3) {
-                life.happens(Happening::Started);
+                life.happens(MachineEvent::Started);
                 life.passes(Duration::from_millis(random.next_number() % 40_000));
             }
             match life.happens(TRY_AGAIN) {
-                Deed::Pause { until } => {
+                Action::Pause { until } => {
                     life.now = until;
-                    life.happens(Happening::PauseOver);
+                    life.happens(MachineEvent::PauseOver);
                     starts.push(life.now);
                 }
                 other => {
-                    assert_eq!(other, Deed::Rest);
+                    assert_eq!(other, Action::Rest);
                     break;
                 }
             }
@@ -124,12 +124,12 @@ fn promise_3_thirty_healthy_seconds_forgive_and_less_do_not() {
         let mut seen = Duration::ZERO;
         for seed in 0..100 {
             let mut life = Life::with(Restart::default(), seed).ready();
-            let deed = life.happens(TRY_AGAIN);
-            life.waits(deed);
-            life.happens(Happening::Started);
+            let action = life.happens(TRY_AGAIN);
+            life.waits(action);
+            life.happens(MachineEvent::Started);
             life.passes(Duration::from_millis(healthy));
-            let deed = life.happens(TRY_AGAIN);
-            seen = seen.max(life.waits(deed));
+            let action = life.happens(TRY_AGAIN);
+            seen = seen.max(life.waits(action));
         }
         let bound = Duration::from_millis(bound);
         assert!(seen <= bound && seen > bound.mul_f64(0.8), "{seen:?}");
@@ -139,9 +139,9 @@ fn promise_3_thirty_healthy_seconds_forgive_and_less_do_not() {
 #[test]
 fn fault_13_what_a_restart_cannot_mend_parks_at_once() {
     let mut life = Life::new();
-    life.happens(Happening::Wanted);
-    let hopeless = Happening::Failed(Remedy::NeedsAPerson);
-    assert_eq!(life.happens(hopeless), Deed::Rest);
+    life.happens(MachineEvent::Wanted);
+    let hopeless = MachineEvent::Failed(Remedy::NeedsAPerson);
+    assert_eq!(life.happens(hopeless), Action::Rest);
     assert_eq!(life.machine.phase(), Phase::Parked);
     assert_eq!(life.machine.starts(), 1);
 }
@@ -152,33 +152,37 @@ fn fault_7_a_stop_ends_every_phase() {
     let at_every_phase: [(&str, Prepare); 5] = [
         ("configured", |_| {}),
         ("starting", |life| {
-            life.happens(Happening::Wanted);
+            life.happens(MachineEvent::Wanted);
         }),
         ("ready", |life| {
-            life.happens(Happening::Wanted);
-            life.happens(Happening::Started);
+            life.happens(MachineEvent::Wanted);
+            life.happens(MachineEvent::Started);
         }),
         ("backing off", |life| {
-            life.happens(Happening::Wanted);
+            life.happens(MachineEvent::Wanted);
             life.happens(TRY_AGAIN);
         }),
         ("parked", |life| {
-            life.happens(Happening::Wanted);
-            life.happens(Happening::Failed(Remedy::NeedsAPerson));
+            life.happens(MachineEvent::Wanted);
+            life.happens(MachineEvent::Failed(Remedy::NeedsAPerson));
         }),
     ];
     for (name, prepare) in at_every_phase {
         let mut life = Life::new();
         prepare(&mut life);
-        assert_eq!(life.happens(Happening::StopAsked), Deed::Stop, "{name}");
+        assert_eq!(
+            life.happens(MachineEvent::StopAsked),
+            Action::Stop,
+            "{name}"
+        );
         // A start that was under way reports too late.
-        for late in [Happening::Started, TRY_AGAIN, Happening::PauseOver] {
-            assert_eq!(life.happens(late), Deed::Rest, "{name}");
+        for late in [MachineEvent::Started, TRY_AGAIN, MachineEvent::PauseOver] {
+            assert_eq!(life.happens(late), Action::Rest, "{name}");
         }
-        assert_eq!(life.happens(Happening::Gone), Deed::Rest, "{name}");
+        assert_eq!(life.happens(MachineEvent::Gone), Action::Rest, "{name}");
         assert_eq!(life.machine.phase(), Phase::Stopped, "{name}");
-        for vain in [Happening::Wanted, Happening::RestartAsked] {
-            assert_eq!(life.happens(vain), Deed::Rest, "{name}");
+        for vain in [MachineEvent::Wanted, MachineEvent::RestartAsked] {
+            assert_eq!(life.happens(vain), Action::Rest, "{name}");
         }
     }
 }
@@ -186,26 +190,26 @@ fn fault_7_a_stop_ends_every_phase() {
 #[test]
 fn a_restart_stops_first_what_runs() {
     let mut life = Life::new().ready();
-    assert_eq!(life.happens(Happening::RestartAsked), Deed::Stop);
-    assert_eq!(life.happens(Happening::Gone), Deed::Start);
+    assert_eq!(life.happens(MachineEvent::RestartAsked), Action::Stop);
+    assert_eq!(life.happens(MachineEvent::Gone), Action::Start);
     // A stop that comes while it restarts has the last word.
-    life.happens(Happening::Started);
-    assert_eq!(life.happens(Happening::RestartAsked), Deed::Stop);
-    assert_eq!(life.happens(Happening::StopAsked), Deed::Rest);
-    assert_eq!(life.happens(Happening::Gone), Deed::Rest);
+    life.happens(MachineEvent::Started);
+    assert_eq!(life.happens(MachineEvent::RestartAsked), Action::Stop);
+    assert_eq!(life.happens(MachineEvent::StopAsked), Action::Rest);
+    assert_eq!(life.happens(MachineEvent::Gone), Action::Rest);
     assert_eq!(life.machine.phase(), Phase::Stopped);
 }
 
 #[test]
 fn a_timer_that_fires_early_is_set_again() {
     let mut life = Life::new();
-    life.happens(Happening::Wanted);
+    life.happens(MachineEvent::Wanted);
     let pause = life.happens(TRY_AGAIN);
     let Phase::BackingOff { until } = life.machine.phase() else {
         panic!("it should pause: {:?}", life.machine.phase());
     };
     assert!(until > life.now);
-    assert_eq!(life.happens(Happening::PauseOver), pause);
+    assert_eq!(life.happens(MachineEvent::PauseOver), pause);
     life.waits(pause);
     assert_eq!(life.machine.phase(), Phase::Starting);
 }
@@ -217,22 +221,22 @@ fn a_server_that_is_never_restarted_is_parked_when_it_ends() {
         ..Restart::default()
     };
     let mut life = Life::with(never, 1).ready();
-    assert_eq!(life.happens(TRY_AGAIN), Deed::Rest);
+    assert_eq!(life.happens(TRY_AGAIN), Action::Rest);
     assert_eq!(life.machine.phase(), Phase::Parked);
 }
 
 #[test]
 fn promise_3_a_second_process_of_one_start_counts_too() {
-    let twice = Happening::Failed(Remedy::TryAgain { processes: 2 });
+    let twice = MachineEvent::Failed(Remedy::TryAgain { processes: 2 });
     let mut life = Life::new();
-    life.happens(Happening::Wanted);
+    life.happens(MachineEvent::Wanted);
     let mut processes = 1;
     loop {
-        assert_eq!(life.happens(Happening::StartedAgain), Deed::Rest);
+        assert_eq!(life.happens(MachineEvent::StartedAgain), Action::Rest);
         processes += 1;
         match life.happens(twice) {
-            Deed::Rest => break,
-            deed => life.waits(deed),
+            Action::Rest => break,
+            action => life.waits(action),
         };
         processes += 1;
     }

@@ -18,7 +18,7 @@ use tokio::time::Instant;
 
 pub use connecting::ProcessEnvironment;
 pub(crate) use connecting::{ServerMaker, Target};
-pub(crate) use driver::Witness;
+pub(crate) use driver::Observer;
 
 use crate::config::{ServerConfig, ServerName};
 use crate::error::{Cause, Error, Failure};
@@ -101,11 +101,11 @@ impl Supervised {
     pub(crate) fn new(
         config: &ServerConfig,
         target: Target,
-        witness: Arc<dyn Witness>,
+        observer: Arc<dyn Observer>,
         places: Option<StartPlaces>,
     ) -> Self {
         let (orders, inbox) = mpsc::channel(ORDER_CAPACITY);
-        let status = driver::start(config, target, witness, inbox, places);
+        let status = driver::start(config, target, observer, inbox, places);
         Self {
             name: config.name.clone(),
             start_timeout: config.timeouts.start,

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use attache_client::EraChoice;
 use attache_host::config::discover::{Discovered, Discovery, SOURCES, discover, read_text_of};
-use attache_host::config::{DraftTransport, Origin, Platform, Surroundings};
+use attache_host::config::{DraftTransport, Origin, Platform, UserEnvironment};
 use attache_testkit::scratch::Scratch;
 
 /// Each file of the made-up home folder.
@@ -220,7 +220,7 @@ mcpServers:
 ];
 
 /// Writes the home folder and looks at it from inside a project.
-pub(crate) fn home_folder(scratch: &Scratch, files: &[(&str, &str)]) -> Surroundings {
+pub(crate) fn home_folder(scratch: &Scratch, files: &[(&str, &str)]) -> UserEnvironment {
     for (path, text) in files {
         let file = scratch.path().join(path);
         fs::create_dir_all(file.parent().unwrap()).unwrap();
@@ -229,13 +229,13 @@ pub(crate) fn home_folder(scratch: &Scratch, files: &[(&str, &str)]) -> Surround
     let working = scratch.path().join("work/app/src");
     fs::create_dir_all(&working).unwrap();
     let variables = [("HOME".into(), scratch.path().as_os_str().to_owned())];
-    Surroundings::new(variables, working).on(Platform::Linux)
+    UserEnvironment::new(variables, working).on(Platform::Linux)
 }
 
 fn found() -> (Scratch, Discovery) {
     let scratch = Scratch::new("discover").unwrap();
-    let surroundings = home_folder(&scratch, HOME);
-    let discovery = discover(&surroundings);
+    let environment = home_folder(&scratch, HOME);
+    let discovery = discover(&environment);
     (scratch, discovery)
 }
 
@@ -448,7 +448,7 @@ fn what_could_not_be_carried_over_is_said() {
 #[test]
 fn a_broken_file_spoils_itself_only() {
     let scratch = Scratch::new("discover").unwrap();
-    let surroundings = home_folder(
+    let environment = home_folder(
         &scratch,
         &[
             (".cursor/mcp.json", "{\n  \"mcpServers\": {\n    oops\n"),
@@ -466,7 +466,7 @@ fn a_broken_file_spoils_itself_only() {
     );
     fs::write(scratch.path().join(".claude.json"), b"{\"a\": \"\xff\"}").unwrap();
     fs::create_dir_all(scratch.path().join(".codeium/windsurf/mcp_config.json")).unwrap();
-    let discovery = discover(&surroundings);
+    let discovery = discover(&environment);
     let broken: Vec<_> = discovery
         .broken
         .iter()

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use attache_host::config::discover::{Discovered, SOURCES, discover, read_text_of};
 use attache_host::config::{
-    Config, ExportForm, ImportOutcome, OnClash, Origin, Surroundings, export, import,
+    Config, ExportForm, ImportOutcome, OnClash, Origin, UserEnvironment, export, import,
 };
 use attache_testkit::scratch::Scratch;
 use serde_json::json;
@@ -106,9 +106,9 @@ fn everything_discovered_can_be_imported() {
         "DB_PATH",
     ];
     let variables = variables.map(|name| (name.into(), "/value".into()));
-    let surroundings = Surroundings::new(variables, "/");
+    let environment = UserEnvironment::new(variables, "/");
     let file = Path::new("/home/me/attache.toml");
-    let config = Config::read(&imported.text, file, Origin::User, &surroundings);
+    let config = Config::read(&imported.text, file, Origin::User, &environment);
     assert_eq!(config.problems, [], "\n{}", imported.text);
     assert_eq!(config.servers.len(), discovery.servers.len());
     for outcome in &imported.outcomes {

@@ -13,7 +13,7 @@ use attache_host::config::{
     RestartWhen, Retry, RetryOn, Secret, ServerConfig, Start, Transport,
 };
 
-use crate::{read, surroundings};
+use crate::{environment, read};
 
 #[track_caller]
 fn only(text: &str) -> ServerConfig {
@@ -382,6 +382,6 @@ fn a_missing_file_says_so() {
         file: "/nowhere/attache.toml".into(),
         origin: Origin::Named,
     };
-    let error = Config::load(&found, &surroundings()).unwrap_err();
+    let error = Config::load(&found, &environment()).unwrap_err();
     assert_eq!(error.to_string(), "there is no file /nowhere/attache.toml");
 }

@@ -11,21 +11,21 @@ mod wire;
 
 use std::path::Path;
 
-use attache_host::config::{Config, Origin, Platform, Surroundings};
+use attache_host::config::{Config, Origin, Platform, UserEnvironment};
 
-/// Surroundings with a made-up home and a few variables.
-pub(crate) fn surroundings() -> Surroundings {
+/// UserEnvironment with a made-up home and a few variables.
+pub(crate) fn environment() -> UserEnvironment {
     let variables = [
         ("HOME", "/home/me"),
         ("TOKEN", "s3cret-token"),
         ("NAME", "value"),
     ];
     let variables = variables.map(|(name, value)| (name.into(), value.into()));
-    Surroundings::new(variables, "/home/me/project").on(Platform::Linux)
+    UserEnvironment::new(variables, "/home/me/project").on(Platform::Linux)
 }
 
 /// Reads a text as the file `/cfg/attache.toml`.
 pub(crate) fn read(text: &str) -> Config {
     let file = Path::new("/cfg/attache.toml");
-    Config::read(text, file, Origin::User, &surroundings())
+    Config::read(text, file, Origin::User, &environment())
 }

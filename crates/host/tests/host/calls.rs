@@ -6,7 +6,7 @@ use std::time::Duration;
 use attache_host::client::protocol::Tool;
 use attache_host::config::{PolicyRules, ReadOnlyHint, RetryOn, ServerConfig};
 use attache_host::policy::{
-    Answer, Asker, Asking, Consent, PinnedServer, Pins, Question, Remember,
+    Answer, Asking, CallOrigin, Consent, PinnedServer, Pins, Question, Remember,
 };
 use attache_host::{Error, Host, Lifetime, Refuser};
 use attache_testkit::chaos::{Action, Launch, When};
@@ -110,7 +110,7 @@ fn fault_74_the_remembered_owner_is_started_alone() {
         within("close", first.close()).await;
 
         let second = host(&launches);
-        let call = second.call("only_a", json!({})).origin(Asker::Person);
+        let call = second.call("only_a", json!({})).origin(CallOrigin::Person);
         assert_eq!(within("call", call).await.unwrap().text(), "a");
         assert!(second.running("a").is_some());
         for other in ["b", "new"] {
@@ -234,7 +234,7 @@ fn a_tool_that_drifted_from_its_pin_is_not_called_by_anybody() {
         let server = PinnedServer::of(&drifted.host.config("one").unwrap());
         let approved: Tool = serde_json::from_str(&tool("Says it again.").to_string()).unwrap();
         pins.accept(&server, [&approved]).unwrap();
-        for asker in [Asker::Program, Asker::Person] {
+        for asker in [CallOrigin::Program, CallOrigin::Person] {
             let call = drifted.host.call("echo", json!({"message": "hi"}));
             let blocked = within("call", call.origin(asker)).await;
             let Err(Error::Refused {
@@ -361,7 +361,7 @@ fn progress_reaches_the_caller_and_the_events() {
         let call = fleet
             .host
             .call("one/sleep", json!({"ms": 20, "steps": 2}))
-            .origin(Asker::Person)
+            .origin(CallOrigin::Person)
             .on_progress(move |note| heard.lock().unwrap().push(note.progress));
         within("call", call).await.unwrap();
         assert_eq!(notes.lock().unwrap().len(), 2);

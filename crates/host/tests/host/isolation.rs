@@ -1,7 +1,7 @@
 //! Promise 5 as counts: whatever one server does, the others answer every call. How much slower
 //! they get is measured by the example `isolation`, since no test asserts a time.
 
-use attache_host::policy::Asker;
+use attache_host::policy::CallOrigin;
 use attache_testkit::chaos::{Action, Emit, Script, When};
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
@@ -73,7 +73,9 @@ fn promise_5_a_faulty_server_costs_no_other_a_single_call() {
             let host = fleet.host.clone();
             let nuisance = tokio::spawn(async move {
                 loop {
-                    let call = host.call("bad/echo", Value::Null).origin(Asker::Person);
+                    let call = host
+                        .call("bad/echo", Value::Null)
+                        .origin(CallOrigin::Person);
                     let _ = call.await;
                     tokio::task::yield_now().await;
                 }
@@ -84,7 +86,7 @@ fn promise_5_a_faulty_server_costs_no_other_a_single_call() {
                 calls.spawn(async move {
                     for number in 0..CALLS {
                         let message = json!({"message": number.to_string()});
-                        let call = host.call(&tool, message).origin(Asker::Person);
+                        let call = host.call(&tool, message).origin(CallOrigin::Person);
                         assert_eq!(call.await.unwrap().text(), number.to_string());
                     }
                 });

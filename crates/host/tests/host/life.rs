@@ -101,7 +101,7 @@ fn fault_15_a_hundred_first_calls_are_one_start() {
             let call = fleet
                 .host
                 .call("one/echo", json!({"message": number.to_string()}))
-                .origin(attache_host::policy::Asker::Person);
+                .origin(attache_host::policy::CallOrigin::Person);
             calls.spawn(async move { (number, call.await.unwrap().text()) });
         }
         for (number, text) in within("calls", calls.join_all()).await {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use attache_host::client::protocol::SubscriptionFilter;
 use attache_host::config::{AuthConfig, HttpFlavor, Secret, ServerConfig, Source, Transport};
-use attache_host::policy::Asker;
+use attache_host::policy::CallOrigin;
 use attache_host::snapshot::ServerState;
 use attache_host::{Accounts, Error, Host, Watched};
 use attache_server::http::{self, HttpSettings};
@@ -66,7 +66,9 @@ fn host(server: ServerConfig) -> Host {
 
 async fn echo(host: &Host) -> Result<String, Error> {
     let call = host.call("far/echo", json!({"message": "hello"}));
-    Ok(within("echo", call.origin(Asker::Person)).await?.text())
+    Ok(within("echo", call.origin(CallOrigin::Person))
+        .await?
+        .text())
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use attache_host::client::Timeouts;
 use attache_host::config::{Config, Secret, ServerConfig, ServerName, Source, Transport};
-use attache_host::policy::Asker;
+use attache_host::policy::CallOrigin;
 use attache_host::snapshot::{ServerSnapshot, ServerState};
 use attache_host::{Error, Host, HostBuilder};
 use attache_testkit::chaos::{Launch, Script};
@@ -101,7 +101,7 @@ impl Fleet {
 
     /// Calls a tool as a person would.
     pub(crate) async fn call(&self, tool: &str, arguments: Value) -> Result<String, Error> {
-        let call = self.host.call(tool, arguments).origin(Asker::Person);
+        let call = self.host.call(tool, arguments).origin(CallOrigin::Person);
         let answer = within(tool, call).await?;
         Ok(answer.text())
     }

@@ -13,7 +13,7 @@ mod support;
 
 use std::time::{Duration, Instant};
 
-use attache_host::policy::Asker;
+use attache_host::policy::CallOrigin;
 use attache_testkit::processes::{Usage, usage};
 use serde_json::json;
 use tokio::task::JoinSet;
@@ -34,7 +34,7 @@ async fn round(fleet: &Fleet, names: &[String]) {
             for number in 0..20 {
                 let tool = format!("{name}/echo");
                 let message = json!({"message": number.to_string()});
-                let call = host.call(&tool, message).origin(Asker::Person);
+                let call = host.call(&tool, message).origin(CallOrigin::Person);
                 assert_eq!(call.await.unwrap().text(), number.to_string());
             }
             host.list_tools().server(&name).await.unwrap();

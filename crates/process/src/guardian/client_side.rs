@@ -23,7 +23,7 @@ use tokio::sync::watch;
 
 use super::wire::{self, EncodedLaunch, REPORT_SIZE, Report};
 use super::{GUARDIAN_ARGUMENT, GUARDIAN_NAME};
-use crate::exit::{ExitReason, Fate};
+use crate::exit::{ExitReason, ProcessState};
 use crate::resolve::Prepared;
 use crate::unix::{Group, Pipes, Stderr, Stdin, Stdout};
 use crate::{Order, ServerProcess, SpawnError, SpawnErrorKind, Spawned};
@@ -128,7 +128,7 @@ impl Starting {
             return Err(self.failed("named an impossible process"));
         };
         let (reports, orders) = self.socket.into_split();
-        let (told, fate) = watch::channel(Fate::Running);
+        let (told, fate) = watch::channel(ProcessState::Running);
         tokio::spawn(listen(reports, self.guardian, group, told));
         Ok(Spawned {
             stdin: self.stdin,
@@ -157,13 +157,13 @@ async fn listen(
     mut reports: OwnedReadHalf,
     mut guardian: Child,
     group: Group,
-    told: watch::Sender<Fate>,
+    told: watch::Sender<ProcessState>,
 ) {
     let mut reason = ExitReason::Unknown;
     while let Ok(report) = read_report(&mut reports).await {
         if let Report::Exited(exit) = report {
             reason = exit;
-            told.send_replace(Fate::Exited(reason));
+            told.send_replace(ProcessState::Exited(reason));
         }
     }
     // The guardian closes the socket by ending, and ends well only when the tree is
@@ -172,7 +172,7 @@ async fn listen(
     if !ended_well {
         group.signal(Signal::KILL);
     }
-    told.send_replace(Fate::Gone(reason));
+    told.send_replace(ProcessState::Gone(reason));
 }
 
 async fn read_report(socket: &mut (impl tokio::io::AsyncRead + Unpin)) -> io::Result<Report> {

@@ -26,8 +26,8 @@ use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SI
 
 use super::wire::{self, ORDER_SIZE, Report};
 use super::{GUARDIAN_NAME, tree};
-use crate::descent::{ABANDONED, Descent, LEFT_TO_GUARDIAN, Step};
 use crate::resolve::Prepared;
+use crate::shutdown::{ABANDONED, LEFT_TO_GUARDIAN, ShutdownLadder, Step};
 use crate::{ExitReason, Order};
 
 /// The tree is gone.
@@ -126,7 +126,7 @@ struct Guardian {
     client: Option<OwnedFd>,
     /// Bytes of an order that has not arrived whole.
     order: Vec<u8>,
-    descent: Descent,
+    shutdown: ShutdownLadder,
     server_reported: bool,
     /// The client has asked for an orderly end before it went.
     close_ordered: bool,
@@ -149,7 +149,7 @@ impl Guardian {
             children,
             client,
             order: Vec::with_capacity(ORDER_SIZE),
-            descent: Descent::new(),
+            shutdown: ShutdownLadder::new(),
             server_reported: false,
             close_ordered: false,
             client_gone: false,
@@ -168,11 +168,11 @@ impl Guardian {
                 }
                 return DONE;
             }
-            match self.descent.due(Instant::now()) {
+            match self.shutdown.due(Instant::now()) {
                 Step::Wait => {
                     if self.sleep().is_err() {
                         // Without waiting there is no guarding.
-                        self.descent.kill(Instant::now());
+                        self.shutdown.kill(Instant::now());
                     }
                 }
                 Step::Terminate => tree::terminate(self.server),
@@ -190,7 +190,7 @@ impl Guardian {
                 Ok(Some((child, status))) if child == self.server => {
                     self.server_reported = true;
                     self.report(Report::Exited(exit_reason(status)));
-                    self.descent.server_exited(Instant::now());
+                    self.shutdown.server_exited(Instant::now());
                 }
                 Ok(Some(_)) | Err(Errno::INTR) => {}
                 Ok(None) => return Children::Left,
@@ -204,7 +204,7 @@ impl Guardian {
 
     /// Sleeps until something happens or the ladder's next rung is due.
     fn sleep(&mut self) -> io::Result<()> {
-        let timeout = self.descent.deadline().map(|deadline| {
+        let timeout = self.shutdown.deadline().map(|deadline| {
             let left = deadline.saturating_duration_since(Instant::now());
             // A moment late rather than early: waking early would only mean to turn
             // round and sleep again.
@@ -258,9 +258,9 @@ impl Guardian {
         match Order::decode(whole) {
             Ok(Order::Close(ladder)) => {
                 self.close_ordered = true;
-                self.descent.close(ladder, Instant::now());
+                self.shutdown.close(ladder, Instant::now());
             }
-            Ok(Order::Kill) => self.descent.kill(Instant::now()),
+            Ok(Order::Kill) => self.shutdown.kill(Instant::now()),
             // A client that does not make sense is not there.
             Err(_) => self.client_is_gone(),
         }
@@ -272,7 +272,7 @@ impl Guardian {
             true => LEFT_TO_GUARDIAN,
             false => ABANDONED,
         };
-        self.descent.close(ladder, Instant::now());
+        self.shutdown.close(ladder, Instant::now());
     }
 
     fn report(&self, report: Report) {

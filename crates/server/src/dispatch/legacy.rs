@@ -111,7 +111,7 @@ impl Asked<'_> {
         }
         self.session.begin(opened);
         if !is_open {
-            self.kernel.hub.add_session(self.session);
+            self.kernel.subscribers.add_session(self.session);
         }
         let result = InitializeResult {
             protocol_version: revision.to_string(),

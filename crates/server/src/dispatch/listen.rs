@@ -31,7 +31,7 @@ impl Asked<'_> {
             let limit = self.kernel.limits.max_listens;
             let outlet = Arc::clone(self.outlet);
             self.kernel
-                .hub
+                .subscribers
                 .listen(self.id.clone(), filter, outlet, limit)
         });
         let listen = match opened {
@@ -79,6 +79,6 @@ struct Open {
 
 impl Drop for Open {
     fn drop(&mut self) {
-        self.kernel.hub.end(&self.listen);
+        self.kernel.subscribers.end(&self.listen);
     }
 }

@@ -21,7 +21,7 @@ pub(super) fn drive(
     digest: impl FnOnce() -> String + Send + 'static,
     work: impl Future<Output = Answer> + Send + 'static,
 ) -> Work {
-    match Enrolled::new(call) {
+    match Registered::new(call) {
         Ok(enrolled) => Work::Later(Box::pin(run(enrolled, digest, work))),
         Err(refusal) => Work::Done(refusal),
     }
@@ -36,7 +36,7 @@ pub(super) fn wait(call: Arc<Call>, work: impl Future<Output = Answer> + Send + 
 }
 
 async fn run(
-    enrolled: Enrolled,
+    enrolled: Registered,
     digest: impl FnOnce() -> String,
     work: impl Future<Output = Answer>,
 ) -> Option<Answer> {
@@ -116,12 +116,12 @@ pub(super) fn panicked(call: &Call) -> ErrorObject {
 }
 
 /// A call that can be cancelled until it has ended, which it has when this is dropped.
-pub(super) struct Enrolled {
+pub(super) struct Registered {
     call: Arc<Call>,
     goes_on: bool,
 }
 
-impl Enrolled {
+impl Registered {
     /// Lists the call; the refusal says that another one of the same id runs (X-BASE-04).
     pub(super) fn new(call: Arc<Call>) -> Result<Self, Answer> {
         if call.session.enrol(&call).is_ok() {
@@ -136,14 +136,14 @@ impl Enrolled {
     }
 }
 
-impl Enrolled {
+impl Registered {
     /// The request has ended, the call goes on.
     pub(super) fn release(mut self) {
         self.goes_on = true;
     }
 }
 
-impl Drop for Enrolled {
+impl Drop for Registered {
     fn drop(&mut self) {
         self.call.session.dismiss(&self.call);
         if !self.goes_on {

@@ -23,7 +23,7 @@ use crate::tool::{HandlerFuture, PreparedTool, TaskSupport};
 use super::handlers::{Client, answer_tool, begun, tool_result};
 use super::modern::declares_tasks;
 use super::params::invalid;
-use super::running::{Enrolled, Panicked, ask, contain, panicked, wait};
+use super::running::{Panicked, Registered, ask, contain, panicked, wait};
 use super::{Asked, encode};
 
 /// How long the client wants a task kept; `None` leaves it to the server.
@@ -228,7 +228,7 @@ pub(super) fn drive_detachable(
     prepared: Arc<PreparedTool>,
     work: HandlerFuture<CallToolResult>,
 ) -> Work {
-    match Enrolled::new(Arc::clone(&call)) {
+    match Registered::new(Arc::clone(&call)) {
         Ok(enrolled) => Work::Later(Box::pin(async move {
             // A call that becomes a task outlives its request.
             let answer = run_detachable(&call, digest, prepared, work).await;

@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 use attache_lisp::{ErrorKind, Failure, Interrupt, Outcome, Session, Stop};
 
 use super::limits::Limits;
-use super::wire::{self, Fate, Order, Report, World};
+use super::wire::{self, Order, Report, WorkerState, World};
 
 /// The first argument that makes an executable a worker; the second is its address space.
 pub(super) const WORKER_ARGUMENT: &str = "__attache-lisp-worker";
@@ -66,11 +66,11 @@ fn run(address_space: Option<u64>) -> io::Result<()> {
             session.evaluate(&code, Some(&limits.of_language()), &supervision)
         }));
         let (report, fate) = match result {
-            Ok(result) => (report(result, limits.output), Fate::Intact),
-            Err(panic) => (defect(panic.as_ref()), Fate::Lost),
+            Ok(result) => (report(result, limits.output), WorkerState::Intact),
+            Err(panic) => (defect(panic.as_ref()), WorkerState::Lost),
         };
         wire::write(&mut stdout, &report)?;
-        if world == World::Fresh || fate == Fate::Lost {
+        if world == World::Fresh || fate == WorkerState::Lost {
             // Made after the answer, so that nobody waits for it.
             session = Session::new(Limits::default().of_language());
         }
@@ -115,7 +115,7 @@ fn report(result: Result<Outcome, Failure>, output: u64) -> Report {
             message: cut(failure.message, output),
             position: failure.position.map(|at| (at.line, at.column)),
             output: failure.output,
-            world: Fate::Intact,
+            world: WorkerState::Intact,
         },
     }
 }
@@ -146,7 +146,7 @@ fn defect(panic: &(dyn std::any::Any + Send)) -> Report {
         message: format!("a defect of the evaluator: {words}"),
         position: None,
         output: String::new(),
-        world: Fate::Lost,
+        world: WorkerState::Lost,
     }
 }
 

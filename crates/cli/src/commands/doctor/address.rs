@@ -28,13 +28,13 @@ pub(super) fn wants_login(cause: &Cause) -> bool {
 }
 
 /// A server and the word by which `attache auth login` knows it.
-pub(super) struct Patient<'a> {
+pub(super) struct ExaminedServer<'a> {
     pub(super) name: &'a ServerName,
     pub(super) word: &'a str,
     pub(super) config: &'a ServerConfig,
 }
 
-impl Patient<'_> {
+impl ExaminedServer<'_> {
     pub(super) fn diagnose(&self, cause: &Cause) -> Finding {
         match cause {
             Cause::Start(ClientError::Connect(error)) => self.no_session(error),

@@ -15,16 +15,16 @@ use attache_builtin::lisp::{Confinement, Evaluator, Settings};
 use serde::Serialize;
 use tokio::task::JoinSet;
 
-use address::Patient;
+use address::ExaminedServer;
 
 use super::listing;
+use crate::command_host::CommandHost;
 use crate::configuration::Configuration;
 use crate::failure::Failure;
 use crate::invocation::Completeness;
 use crate::output::{Format, Output, Style, Text, json};
 use crate::overrides::Overrides;
-use crate::roster::{BuiltIn, LISP, Roster};
-use crate::session::Session;
+use crate::selection::{BuiltIn, LISP, ServerSelection};
 use crate::target::Target;
 
 /// What was found out about a server.
@@ -87,10 +87,10 @@ pub(super) async fn run(
     overrides: &Overrides,
     output: &Output,
 ) -> Result<(), Failure> {
-    let roster = Roster::of(target, configuration, overrides)?.tried_once();
-    let unrestricted = roster.unrestricted();
-    let accounts = roster.accounts();
-    let session = Session::open(roster, None, output)?;
+    let selection = ServerSelection::of(target, configuration, overrides)?.tried_once();
+    let unrestricted = selection.unrestricted();
+    let accounts = selection.accounts();
+    let session = CommandHost::open(selection, None, output)?;
     let examined = examine_all(&session, unrestricted, accounts, target).await;
     session.close().await;
     let mut findings = examined?;
@@ -109,8 +109,8 @@ pub(super) async fn run(
 }
 
 async fn examine_all(
-    session: &Session,
-    unrestricted: Roster,
+    session: &CommandHost,
+    unrestricted: ServerSelection,
     accounts: Accounts,
     target: &Target,
 ) -> Result<Vec<Finding>, Failure> {
@@ -177,12 +177,12 @@ impl Examination {
                     Err(freely) => error = freely,
                 }
             }
-            let patient = Patient {
+            let examined = ExaminedServer {
                 name,
                 word: &self.word,
                 config: &config,
             };
-            return diagnose(&patient, &self.accounts, &error).await;
+            return diagnose(&examined, &self.accounts, &error).await;
         }
         if let Some(error) = self.trouble_with_lists(&config).await {
             let cause = format!("it starts, but does not list its tools: {error}");
@@ -276,8 +276,8 @@ fn wrong_era(any_era: &Host, name: &ServerName, config: &ServerConfig) -> Findin
 }
 
 /// From a typed error to one cause and one remedy.
-async fn diagnose(patient: &Patient<'_>, accounts: &Accounts, error: &Error) -> Finding {
-    let Patient { name, config, .. } = patient;
+async fn diagnose(examined: &ExaminedServer<'_>, accounts: &Accounts, error: &Error) -> Finding {
+    let ExaminedServer { name, config, .. } = examined;
     let is_program = matches!(config.transport, Transport::Stdio { .. });
     match error {
         Error::Parked { failure, .. } | Error::Unreachable { failure, .. } => {
@@ -292,8 +292,8 @@ async fn diagnose(patient: &Patient<'_>, accounts: &Accounts, error: &Error) -> 
                     )
                 }
                 cause if is_program => program::diagnose(name, config, cause),
-                cause if address::wants_login(cause) => patient.without_login(accounts).await,
-                cause => patient.diagnose(cause),
+                cause if address::wants_login(cause) => examined.without_login(accounts).await,
+                cause => examined.diagnose(cause),
             }
         }
         Error::Disabled { .. } => finding(
@@ -303,7 +303,7 @@ async fn diagnose(patient: &Patient<'_>, accounts: &Accounts, error: &Error) -> 
             "set `enabled = true` to use it",
         ),
         Error::StillStarting { .. } if is_program => program::silent(name, config, &[], &[]),
-        Error::StillStarting { .. } => patient.silent(),
+        Error::StillStarting { .. } => examined.silent(),
         other => finding(name, Verdict::Unreachable, other.to_string(), ""),
     }
 }

@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 use toml_edit::Document;
 
-use super::{Draft, Origin, ServerName, Surroundings};
+use super::{Draft, Origin, ServerName, UserEnvironment};
 use crate::state_file;
 use sources::{Candidate, Syntax};
 
@@ -100,10 +100,10 @@ struct Misread {
 }
 
 /// Looks at every place of every tool.
-pub fn discover(surroundings: &Surroundings) -> Discovery {
+pub fn discover(environment: &UserEnvironment) -> Discovery {
     let mut discovery = Discovery::default();
     for source in SOURCES {
-        for candidate in source.candidates(surroundings) {
+        for candidate in source.candidates(environment) {
             match state_file::read(&candidate.file) {
                 Ok(Some(text)) => discovery.add(source, &candidate, &text),
                 Ok(None) => {}

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::config::{Origin, Platform, Surroundings};
+use crate::config::{Origin, Platform, UserEnvironment};
 
 /// A tool whose configuration can be read.
 #[derive(Debug)]
@@ -224,7 +224,7 @@ pub(super) struct Candidate {
 
 impl ToolSource {
     /// The files to look at, the user's own first.
-    pub(super) fn candidates(&self, surroundings: &Surroundings) -> Vec<Candidate> {
+    pub(super) fn candidates(&self, environment: &UserEnvironment) -> Vec<Candidate> {
         let mut candidates: Vec<Candidate> = Vec::new();
         for place in self.places {
             let own = |base: Option<PathBuf>, path: &str| {
@@ -234,14 +234,14 @@ impl ToolSource {
                     project: None,
                 })
             };
-            let windows = surroundings.platform() == Platform::Windows;
+            let windows = environment.platform() == Platform::Windows;
             let candidate = match place {
-                Home(path) => own(surroundings.home(), path),
-                Config(path) => own(shared_config(surroundings), path),
-                Settings(path) => own(surroundings.settings_folder(), path),
-                WindowsSettings(path) if windows => own(surroundings.settings_folder(), path),
+                Home(path) => own(environment.home(), path),
+                Config(path) => own(shared_config(environment), path),
+                Settings(path) => own(environment.settings_folder(), path),
+                WindowsSettings(path) if windows => own(environment.settings_folder(), path),
                 WindowsSettings(_) => None,
-                Project(path) => in_project(path, surroundings),
+                Project(path) => in_project(path, environment),
             };
             // Below the home folder a user's own file must not pass for a project's.
             let known = |file: &Path| candidates.iter().any(|known| known.file == file);
@@ -256,13 +256,13 @@ impl ToolSource {
 }
 
 /// `~/.config` where Attaché's own folder is too.
-fn shared_config(surroundings: &Surroundings) -> Option<PathBuf> {
-    Some(surroundings.config_folder()?.parent()?.to_path_buf())
+fn shared_config(environment: &UserEnvironment) -> Option<PathBuf> {
+    Some(environment.config_folder()?.parent()?.to_path_buf())
 }
 
-fn in_project(path: &str, surroundings: &Surroundings) -> Option<Candidate> {
-    let home = surroundings.home();
-    let working = surroundings.working_folder();
+fn in_project(path: &str, environment: &UserEnvironment) -> Option<Candidate> {
+    let home = environment.home();
+    let working = environment.working_folder();
     let folders = working
         .ancestors()
         .take_while(|folder| home.as_deref() != Some(*folder) || *folder == working);
@@ -287,7 +287,7 @@ mod tests {
                 ("USERPROFILE".into(), "/users/me".into()),
                 ("APPDATA".into(), "/users/me/AppData".into()),
             ];
-            Surroundings::new(variables, "/nowhere").on(platform)
+            UserEnvironment::new(variables, "/nowhere").on(platform)
         };
         for (name, platform, expected) in [
             (
@@ -317,7 +317,7 @@ mod tests {
             let candidates = source.candidates(&home(platform));
             assert_eq!(candidates[0].file, Path::new(expected), "{name}");
         }
-        let bare = Surroundings::new([], "/nowhere").on(Platform::Linux);
+        let bare = UserEnvironment::new([], "/nowhere").on(Platform::Linux);
         for source in SOURCES {
             assert_eq!(source.candidates(&bare), [], "{}", source.name);
         }

@@ -10,21 +10,21 @@ use attache_protocol::{
 use serde_json::value::RawValue;
 use tokio::task::AbortHandle;
 
-use crate::asked::AskedClock;
 use crate::connection::Link;
 use crate::handlers::{Handlers, read_question};
+use crate::question_clock::QuestionClock;
 
 /// Where the questions of a server are answered.
-pub(crate) struct AnsweringDesk {
+pub(crate) struct ServerRequests {
     pub(crate) handlers: Handlers,
     running: Mutex<HashMap<RequestId, Option<AbortHandle>>>,
     limit: usize,
     /// The time in which a person may be looking at a question.
-    pub(crate) asked: AskedClock,
+    pub(crate) asked: QuestionClock,
 }
 
-impl AnsweringDesk {
-    pub(crate) fn new(handlers: Handlers, asked: AskedClock, limit: usize) -> Self {
+impl ServerRequests {
+    pub(crate) fn new(handlers: Handlers, asked: QuestionClock, limit: usize) -> Self {
         Self {
             handlers,
             running: Mutex::default(),

@@ -16,11 +16,11 @@ use tokio::runtime::Handle;
 use tokio::sync::{Semaphore, watch};
 use url::Url;
 
-use super::asides::method_of;
 use super::content::{Content, Refusal, refusal, stated_type};
 use super::error::HttpError;
-use super::send::{Outgoing, Wire};
-use crate::connection::{Carriage, Carrier, Failure, Journey, Link, Parcel};
+use super::send::{HttpRequest, Wire};
+use super::unawaited::method_of;
+use crate::connection::{Delivery, Failure, Link, MessageTransport, Outgoing, PostFuture};
 use crate::error::{CloseReason, ConnectError};
 use crate::settings::Settings;
 use attache_net::innermost;
@@ -32,20 +32,20 @@ const MOST_POSTS: u32 = 64;
 const ENDPOINT: &str = "endpoint";
 
 /// A server of this kind that has named its address.
-pub(crate) struct Older {
-    pub(crate) carrier: OlderCarrier,
-    pub(crate) stream: OlderStream,
+pub(crate) struct SseTransport {
+    pub(crate) transport: SseSender,
+    pub(crate) stream: SseReader,
 }
 
 /// What the server says.
-pub(crate) struct OlderStream {
+pub(crate) struct SseReader {
     response: Response,
     parser: SseParser,
 }
 
 /// The way to the server.
 #[derive(Clone)]
-pub(crate) struct OlderCarrier(Arc<Shared>);
+pub(crate) struct SseSender(Arc<Shared>);
 
 struct Shared {
     wire: Wire,
@@ -60,7 +60,7 @@ struct Shared {
 
 /// What there is in place of a server of this kind.
 #[derive(Debug)]
-pub(crate) enum NotOlder {
+pub(crate) enum SseUnavailable {
     /// Nobody answered in a way that says what is there.
     Failed(Failure),
     /// An answer that is no stream.
@@ -73,7 +73,7 @@ pub(crate) enum NotOlder {
     Unusable(String),
 }
 
-impl NotOlder {
+impl SseUnavailable {
     /// Words for a list of what was tried.
     pub(crate) fn told(&self) -> String {
         match self {
@@ -92,15 +92,15 @@ impl NotOlder {
 }
 
 /// For whoever wants this transport and no other.
-impl From<NotOlder> for ConnectError {
-    fn from(not_older: NotOlder) -> Self {
+impl From<SseUnavailable> for ConnectError {
+    fn from(not_older: SseUnavailable) -> Self {
         match not_older {
-            NotOlder::Failed(Failure::Http(error)) => Self::Http(error),
-            NotOlder::Failed(Failure::NotSent(reason) | Failure::OutcomeUnknown(reason)) => {
+            SseUnavailable::Failed(Failure::Http(error)) => Self::Http(error),
+            SseUnavailable::Failed(Failure::NotSent(reason) | Failure::OutcomeUnknown(reason)) => {
                 Self::Lost(reason)
             }
             // A server that fails has not said what it is.
-            NotOlder::Answered {
+            SseUnavailable::Answered {
                 status: status @ 500..,
                 ..
             } => Self::Http(HttpError::Status {
@@ -114,33 +114,33 @@ impl From<NotOlder> for ConnectError {
     }
 }
 
-impl Older {
+impl SseTransport {
     /// Opens the stream and waits for the address.
-    pub(crate) async fn open(wire: Wire, settings: &Settings) -> Result<Self, NotOlder> {
+    pub(crate) async fn open(wire: Wire, settings: &Settings) -> Result<Self, SseUnavailable> {
         let departed = AtomicBool::new(false);
-        let outgoing = Outgoing::listen(HeaderMap::new());
+        let outgoing = HttpRequest::listen(HeaderMap::new());
         let sent = wire.send(&wire.url, &outgoing, &departed).await;
-        let response = sent.map_err(NotOlder::Failed)?;
+        let response = sent.map_err(SseUnavailable::Failed)?;
         if !response.status().is_success() || Content::of(&response) != Content::Events {
-            return Err(NotOlder::Answered {
+            return Err(SseUnavailable::Answered {
                 status: response.status().as_u16(),
                 found: stated_type(&response),
             });
         }
-        let mut stream = OlderStream {
+        let mut stream = SseReader {
             response,
             parser: SseParser::new(settings.limits.frame),
         };
         let endpoint = match stream.next().await {
             Ok(Some(event)) if event.kind.as_deref() == Some(ENDPOINT) => {
-                resolve(&wire.url, &event.data).map_err(NotOlder::Unusable)?
+                resolve(&wire.url, &event.data).map_err(SseUnavailable::Unusable)?
             }
             _ => {
                 let problem = "an event stream that names no address";
-                return Err(NotOlder::Unusable(problem.to_owned()));
+                return Err(SseUnavailable::Unusable(problem.to_owned()));
             }
         };
-        let carrier = OlderCarrier(Arc::new(Shared {
+        let transport = SseSender(Arc::new(Shared {
             wire,
             endpoint,
             runtime: Handle::current(),
@@ -148,7 +148,7 @@ impl Older {
             posts: Arc::new(Semaphore::new(MOST_POSTS as usize)),
             begun: watch::Sender::new(true),
         }));
-        Ok(Self { carrier, stream })
+        Ok(Self { transport, stream })
     }
 }
 
@@ -174,7 +174,7 @@ enum StreamError {
     Broken(String),
 }
 
-impl OlderStream {
+impl SseReader {
     async fn next(&mut self) -> Result<Option<SseEvent>, StreamError> {
         loop {
             let event = self.parser.next_event().map_err(StreamError::TooLong)?;
@@ -209,10 +209,10 @@ impl OlderStream {
     }
 }
 
-impl OlderCarrier {
+impl SseSender {
     /// Names the connection that messages are carried for.
     pub(crate) fn attach(&self, link: &Arc<Link>) {
-        // A carrier serves one connection.
+        // A transport serves one connection.
         let _ = self.0.link.set(Arc::downgrade(link));
     }
 }
@@ -221,7 +221,7 @@ impl Shared {
     /// Delivers a message. Success only means that it was taken: answers come on the stream.
     async fn post(&self, line: Vec<u8>, departed: &AtomicBool) -> Result<(), Failure> {
         let body = Bytes::from(line);
-        let outgoing = Outgoing::post(HeaderMap::new(), body);
+        let outgoing = HttpRequest::post(HeaderMap::new(), body);
         let response = self.wire.send(&self.endpoint, &outgoing, departed).await?;
         if response.status().is_success() {
             return Ok(());
@@ -238,11 +238,11 @@ impl Shared {
     }
 }
 
-impl Carrier for OlderCarrier {
-    fn carry(&self, parcel: Parcel<'_>) -> Journey {
-        let carriage = Arc::new(Carriage::default());
+impl MessageTransport for SseSender {
+    fn carry(&self, parcel: Outgoing<'_>) -> PostFuture {
+        let delivery = Arc::new(Delivery::default());
         let (id, line) = (parcel.id, parcel.line);
-        let (shared, carried) = (self.0.clone(), carriage.clone());
+        let (shared, carried) = (self.0.clone(), delivery.clone());
         let way = async move {
             // Neither the sender, which lives in `shared`, nor the semaphore is ever closed.
             let _ = shared.begun.subscribe().wait_for(|begun| *begun).await;
@@ -253,10 +253,10 @@ impl Carrier for OlderCarrier {
                 link.fail(id, failure);
             }
         };
-        Journey::new(carriage, self.0.runtime.clone(), way)
+        PostFuture::new(delivery, self.0.runtime.clone(), way)
     }
 
-    fn carry_aside(&self, line: &[u8]) {
+    fn send_unawaited(&self, line: &[u8]) {
         let Ok(permit) = self.0.posts.clone().try_acquire_owned() else {
             if let Some(link) = self.0.link.get().and_then(Weak::upgrade) {
                 link.violation(format!(

@@ -62,7 +62,7 @@ const BUILT_IN: &[BuiltIn] = &[
 
 /// The servers that one command sees.
 #[derive(Debug, Default)]
-pub(crate) struct Roster {
+pub(crate) struct ServerSelection {
     config: Config,
     /// A server typed on the spot; then it is the only one.
     typed: Option<ServerConfig>,
@@ -88,14 +88,14 @@ struct Places {
     probes: Option<PathBuf>,
 }
 
-impl Roster {
+impl ServerSelection {
     /// Finds the servers of a target.
     pub(crate) fn of(
         target: &Target,
         configuration: &Configuration,
         overrides: &Overrides,
     ) -> Result<Self, Failure> {
-        let mut roster = match target {
+        let mut selection = match target {
             Target::Command { program, arguments } => Self::typed(
                 &program_name(program),
                 stdio(program.clone(), arguments.clone()),
@@ -104,17 +104,17 @@ impl Roster {
             Target::All => Self::configured(configuration)?,
             Target::Named(name) => Self::configured(configuration)?.only(name)?,
         };
-        roster.places.logins = configuration.logins_folder();
-        roster.places.probes = configuration.state_folder();
-        if overrides.are_for_one_server() && roster.len() > 1 {
+        selection.places.logins = configuration.logins_folder();
+        selection.places.probes = configuration.state_folder();
+        if overrides.are_for_one_server() && selection.len() > 1 {
             return Err(Failure::usage("--env and --cwd are for one server")
                 .hint("name it, or give its command after `--`"));
         }
-        let servers = roster.config.servers.values_mut();
-        for server in servers.chain(&mut roster.typed) {
+        let servers = selection.config.servers.values_mut();
+        for server in servers.chain(&mut selection.typed) {
             overrides.apply(server);
         }
-        Ok(roster)
+        Ok(selection)
     }
 
     /// The servers that are written down, or else those that are built in.
@@ -329,7 +329,7 @@ impl Roster {
             builder = builder.probes_folder(folder);
         }
         if let Some(server) = self.typed {
-            builder = builder.server_on_the_spot(server);
+            builder = builder.adhoc_server(server);
         }
         Ok(builder)
     }
@@ -367,7 +367,7 @@ impl BuiltIn {
         Ok(ServerConfig::new(name, transport, Source::program()))
     }
 
-    /// The one that a server of a roster is, unless that is a configured one or was typed.
+    /// The one that a server of a selection is, unless that is a configured one or was typed.
     pub(crate) fn of(server: &ServerConfig) -> Option<&'static Self> {
         match server.source.origin {
             Origin::Program => built_in(server.name.as_str()),

@@ -1,14 +1,14 @@
 //! A task that watches a server without the help of a guardian.
 //!
 //! Owns the loop that waits for the exit, for orders and for the rungs of the
-//! ladder. Refuses to know how a platform reaches a tree: [`Reach`] does.
+//! ladder. Refuses to know how a platform reaches a tree: [`TreeControl`] does.
 
 use tokio::process::Child;
 use tokio::sync::watch;
 use tokio::time::{Duration, Instant, sleep_until};
 
-use super::descent::{Descent, Step};
-use super::exit::{ExitReason, Fate};
+use super::exit::{ExitReason, ProcessState};
+use super::shutdown::{ShutdownLadder, Step};
 use super::{Ladder, Order};
 
 /// How often the rest of a tree is looked at once its server process has ended:
@@ -16,7 +16,7 @@ use super::{Ladder, Order};
 const PROBE_PAUSE: Duration = Duration::from_millis(10);
 
 /// What a platform can do to a tree whose server is `Child`.
-pub(super) trait Reach: Send + 'static {
+pub(super) trait TreeControl: Send + 'static {
     /// Asks every process that can be reached to end.
     fn terminate(&mut self);
     /// Kills every process that can be reached.
@@ -25,21 +25,21 @@ pub(super) trait Reach: Send + 'static {
     fn is_gone(&mut self) -> bool;
 }
 
-/// Our end of the line to an attendant. Dropping it is the order to kill.
+/// Our end of the line to a watcher. Dropping it is the order to kill.
 #[derive(Debug)]
 pub(super) struct Orders(watch::Sender<Option<Order>>);
 
 impl Orders {
     pub(super) fn send(&self, order: Order) {
         self.0.send_modify(|standing| {
-            *standing = Some(standing.map_or(order, |first| first.hurried_by(order)));
+            *standing = Some(standing.map_or(order, |first| first.shortened_by(order)));
         });
     }
 }
 
 impl Order {
     /// The order that remains when two were given: the more pressing of each part.
-    fn hurried_by(self, later: Self) -> Self {
+    fn shortened_by(self, later: Self) -> Self {
         match (self, later) {
             (Self::Close(first), Self::Close(second)) => Self::Close(Ladder {
                 grace: first.grace.min(second.grace),
@@ -50,57 +50,60 @@ impl Order {
     }
 }
 
-/// Starts the attendant of `child` on the current runtime.
-pub(super) fn attend(child: Child, reach: impl Reach) -> (Orders, watch::Receiver<Fate>) {
+/// Starts the watcher of `child` on the current runtime.
+pub(super) fn attend(
+    child: Child,
+    reach: impl TreeControl,
+) -> (Orders, watch::Receiver<ProcessState>) {
     let (orders, standing) = watch::channel(None);
-    let (told, fate) = watch::channel(Fate::Running);
+    let (told, fate) = watch::channel(ProcessState::Running);
     tokio::spawn(watch_over(child, reach, standing, told));
     (Orders(orders), fate)
 }
 
 async fn watch_over(
     mut child: Child,
-    mut reach: impl Reach,
+    mut reach: impl TreeControl,
     mut orders: watch::Receiver<Option<Order>>,
-    told: watch::Sender<Fate>,
+    told: watch::Sender<ProcessState>,
 ) {
     let now = || Instant::now().into_std();
-    let mut descent = Descent::new();
+    let mut shutdown = ShutdownLadder::new();
     let mut ended: Option<ExitReason> = None;
     let mut owned = true;
     loop {
         if ended.is_some() && reach.is_gone() {
             break;
         }
-        match descent.due(now()) {
+        match shutdown.due(now()) {
             Step::Wait => {}
             Step::Terminate => reach.terminate(),
             Step::Kill => reach.kill(&mut child),
             Step::GiveUp => break,
         }
         let probe = ended.map(|_| Instant::now() + PROBE_PAUSE);
-        let deadline = descent.deadline().map(Instant::from_std);
+        let deadline = shutdown.deadline().map(Instant::from_std);
         let wake = deadline.into_iter().chain(probe).min();
         tokio::select! {
             status = child.wait(), if ended.is_none() => {
                 let reason = status.map_or(ExitReason::Unknown, ExitReason::from_status);
                 ended = Some(reason);
-                told.send_replace(Fate::Exited(reason));
-                descent.server_exited(now());
+                told.send_replace(ProcessState::Exited(reason));
+                shutdown.server_exited(now());
             }
             order = orders.changed(), if owned => {
                 owned = order.is_ok();
                 let standing = if owned { *orders.borrow_and_update() } else { Some(Order::Kill) };
                 match standing {
-                    Some(Order::Close(ladder)) => descent.close(ladder, now()),
-                    Some(Order::Kill) => descent.kill(now()),
+                    Some(Order::Close(ladder)) => shutdown.close(ladder, now()),
+                    Some(Order::Kill) => shutdown.kill(now()),
                     None => {}
                 }
             }
             () = until(wake) => {}
         }
     }
-    told.send_replace(Fate::Gone(ended.unwrap_or(ExitReason::Unknown)));
+    told.send_replace(ProcessState::Gone(ended.unwrap_or(ExitReason::Unknown)));
 }
 
 async fn until(moment: Option<Instant>) {
@@ -127,7 +130,7 @@ mod tests {
             (close(9, 9), Order::Kill, Order::Kill),
             (Order::Kill, close(9, 9), Order::Kill),
         ] {
-            assert_eq!(first.hurried_by(later), standing);
+            assert_eq!(first.shortened_by(later), standing);
         }
     }
 }

@@ -12,9 +12,9 @@ use attache_client::protocol::{
 use attache_client::{Client, CloseReason, Error as ClientError, Meaning};
 use tokio::time::Instant;
 
+use super::observer::ServerObserver;
 use super::options::RequestOptions;
 use super::shared::{Lifetime, Shared};
-use super::witness::ServerWitness;
 use crate::cache::{Cached, Epochs, Fetched, Found, Key, Lifetimes, What};
 use crate::catalog::{ListKind, Listable, RefreshPlan};
 use crate::config::{CallRetry, ReadOnlyHint, ServerConfig, ServerName, Transport};
@@ -43,7 +43,7 @@ pub(crate) enum Provenance {
     Made(ServerMaker),
 }
 
-pub(crate) struct Station {
+pub(crate) struct ServerHandle {
     name: ServerName,
     config: RwLock<Arc<ServerConfig>>,
     provenance: Provenance,
@@ -77,22 +77,24 @@ pub(crate) struct About<'a> {
 }
 
 /// A request as it is told in events: also one that is dropped has an end.
-struct Tale<'a> {
-    station: &'a Station,
+struct RequestSpan<'a> {
+    server_handle: &'a ServerHandle,
     number: u64,
     began: Instant,
     end: RequestEnd,
 }
 
-impl<'a> Tale<'a> {
-    fn begin(station: &'a Station, about: About<'_>) -> Self {
-        station.shared.emit(&station.name, || EventKind::Sent {
-            request: about.number,
-            method: about.method,
-            about: about.name.map(str::to_owned),
-        });
+impl<'a> RequestSpan<'a> {
+    fn begin(server_handle: &'a ServerHandle, about: About<'_>) -> Self {
+        server_handle
+            .shared
+            .emit(&server_handle.name, || EventKind::Sent {
+                request: about.number,
+                method: about.method,
+                about: about.name.map(str::to_owned),
+            });
         Self {
-            station,
+            server_handle,
             number: about.number,
             began: Instant::now(),
             end: RequestEnd::Cancelled,
@@ -104,24 +106,26 @@ impl<'a> Tale<'a> {
     }
 }
 
-impl Drop for Tale<'_> {
+impl Drop for RequestSpan<'_> {
     fn drop(&mut self) {
-        let Self { station, .. } = self;
-        station.shared.emit(&station.name, || EventKind::Ended {
-            request: self.number,
-            ending: self.end,
-            after_ms: u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX),
-        });
+        let Self { server_handle, .. } = self;
+        server_handle
+            .shared
+            .emit(&server_handle.name, || EventKind::Ended {
+                request: self.number,
+                ending: self.end,
+                after_ms: u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX),
+            });
     }
 }
 
-impl Station {
+impl ServerHandle {
     pub(crate) fn new(
         config: ServerConfig,
         provenance: Provenance,
         shared: Arc<Shared>,
     ) -> Arc<Self> {
-        Arc::new_cyclic(|station| {
+        Arc::new_cyclic(|server_handle| {
             let epochs = Arc::<Epochs>::default();
             let supervised = config.enabled.then(|| {
                 let (questions, accounts) = (&shared.questions, &shared.accounts);
@@ -141,8 +145,8 @@ impl Station {
                     && !matches!(provenance, Provenance::Made(_));
                 let places = is_program.then(|| shared.start_places.clone());
                 let (shared, epochs) = (shared.clone(), epochs.clone());
-                let witness = ServerWitness::new(&config, shared, epochs, station.clone());
-                Supervised::new(&config, target, Arc::new(witness), places)
+                let observer = ServerObserver::new(&config, shared, epochs, server_handle.clone());
+                Supervised::new(&config, target, Arc::new(observer), places)
             });
             let manifest = shared.state.as_ref();
             let manifest =
@@ -304,9 +308,9 @@ impl Station {
         for attempt in 1.. {
             let connection = supervised.ready_after(former, patience).await?;
             let first_sent = *first_sent.get_or_insert_with(Instant::now);
-            let tale = Tale::begin(self, about);
+            let span = RequestSpan::begin(self, about);
             let answer = work(connection.client).await;
-            tale.end(match &answer {
+            span.end(match &answer {
                 Ok(_) => RequestEnd::Result,
                 Err(error) => error.ending().into(),
             });
@@ -592,18 +596,18 @@ impl Station {
         let due = self.refreshes()[kind as usize].noticed(now);
         let Some(due) = due else { return };
         // A server that is removed meanwhile is not kept for this.
-        let station = Arc::downgrade(self);
+        let server_handle = Arc::downgrade(self);
         tokio::spawn(async move {
             tokio::time::sleep_until(due.into()).await;
-            let Some(station) = station.upgrade() else {
+            let Some(server_handle) = server_handle.upgrade() else {
                 return;
             };
             // Who asked has asked in the meantime, or asks again and is told what failed.
             let _ = match kind {
-                ListKind::Tools => station.refresh::<Tool>().await,
-                ListKind::Resources => station.refresh::<Resource>().await,
-                ListKind::Templates => station.refresh::<ResourceTemplate>().await,
-                ListKind::Prompts => station.refresh::<Prompt>().await,
+                ListKind::Tools => server_handle.refresh::<Tool>().await,
+                ListKind::Resources => server_handle.refresh::<Resource>().await,
+                ListKind::Templates => server_handle.refresh::<ResourceTemplate>().await,
+                ListKind::Prompts => server_handle.refresh::<Prompt>().await,
             };
         });
     }

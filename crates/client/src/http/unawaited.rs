@@ -8,9 +8,9 @@ use bytes::Bytes;
 use http::HeaderMap;
 
 use super::mirrors::plain_headers;
-use super::send::Outgoing;
+use super::send::HttpRequest;
 use super::session::Session;
-use super::streamable::{MOST_ASIDES, Shared, lock};
+use super::streamable::{MAX_UNAWAITED, Shared, lock};
 use crate::connection::Failure;
 
 impl Shared {
@@ -19,10 +19,10 @@ impl Shared {
         if *self.closed.borrow() {
             return;
         }
-        let Ok(permit) = self.asides.clone().try_acquire_owned() else {
+        let Ok(permit) = self.unawaited.clone().try_acquire_owned() else {
             if let Some(link) = self.link() {
                 link.violation(format!(
-                    "more than {MOST_ASIDES} answers and notifications wait to be delivered; one \
+                    "more than {MAX_UNAWAITED} answers and notifications wait to be delivered; one \
                      was dropped"
                 ));
             }
@@ -36,7 +36,7 @@ impl Shared {
             .map(Beginning::hold);
         let shared = self.clone();
         self.spawn(async move {
-            let delivered = shared.deliver_aside(&body, session.as_deref());
+            let delivered = shared.deliver_unawaited(&body, session.as_deref());
             let delivered = tokio::time::timeout(shared.timeouts.request, delivered);
             let mut closed = shared.closed.subscribe();
             tokio::select! {
@@ -52,7 +52,7 @@ impl Shared {
         });
     }
 
-    async fn deliver_aside(&self, body: &Bytes, session: Option<&Session>) {
+    async fn deliver_unawaited(&self, body: &Bytes, session: Option<&Session>) {
         let headers = match (self.revision.get(), session) {
             (Some(revision), _) if self.is_modern() => {
                 let method = method_of(body).unwrap_or_default();
@@ -61,7 +61,7 @@ impl Shared {
             (revision, Some(session)) => session.headers(revision.copied()),
             (_, None) => HeaderMap::new(),
         };
-        let outgoing = Outgoing::post(headers, body.clone());
+        let outgoing = HttpRequest::post(headers, body.clone());
         let departed = AtomicBool::new(false);
         let sent = self.wire.send(&self.wire.url, &outgoing, &departed).await;
         let problem = match sent {
@@ -90,12 +90,12 @@ impl Shared {
         let Some(session) = self.session().filter(|session| session.has_id()) else {
             return;
         };
-        let Ok(permit) = self.asides.clone().try_acquire_owned() else {
+        let Ok(permit) = self.unawaited.clone().try_acquire_owned() else {
             return;
         };
         let shared = self.clone();
         self.spawn(async move {
-            let outgoing = Outgoing::delete(session.headers(shared.revision.get().copied()));
+            let outgoing = HttpRequest::delete(session.headers(shared.revision.get().copied()));
             let departed = AtomicBool::new(false);
             let goodbye = shared.wire.send(&shared.wire.url, &outgoing, &departed);
             // Any answer will do; 405 is one of them.

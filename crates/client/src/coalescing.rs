@@ -18,12 +18,12 @@ const REST: Duration = Duration::from_millis(1);
 
 /// The pace of one stream's reads.
 #[derive(Debug, Default)]
-pub(crate) struct Gathering {
+pub(crate) struct ReadCoalescing {
     last: Option<Instant>,
     quick: u32,
 }
 
-impl Gathering {
+impl ReadCoalescing {
     /// A read brought something that somebody waits for: the next one must not be late.
     pub(crate) fn awaited(&mut self) {
         self.quick = 0;
@@ -50,7 +50,7 @@ impl Gathering {
 mod tests {
     use super::*;
 
-    async fn rests(gathering: &mut Gathering) -> bool {
+    async fn rests(gathering: &mut ReadCoalescing) -> bool {
         let began = Instant::now();
         gathering.aside().await;
         began.elapsed() >= REST
@@ -58,7 +58,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_flood_is_read_once_a_millisecond_until_it_ends() {
-        let mut gathering = Gathering::default();
+        let mut gathering = ReadCoalescing::default();
         for _ in 0..MANY {
             assert!(!rests(&mut gathering).await);
         }
@@ -71,7 +71,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn an_answer_is_never_made_to_wait_for_the_next() {
-        let mut gathering = Gathering::default();
+        let mut gathering = ReadCoalescing::default();
         for _ in 0..3 {
             for _ in 0..MANY - 1 {
                 assert!(!rests(&mut gathering).await);
@@ -82,7 +82,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn what_comes_slowly_is_read_at_once() {
-        let mut gathering = Gathering::default();
+        let mut gathering = ReadCoalescing::default();
         for _ in 0..10 * MANY {
             assert!(!rests(&mut gathering).await);
             tokio::time::advance(QUICK).await;

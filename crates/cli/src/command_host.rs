@@ -13,13 +13,13 @@ use attache::protocol::LogLevel;
 use attache::{Client, ShutdownForm};
 use tokio::task::JoinHandle;
 
-use crate::ask::{self, Asker};
+use crate::ask::{self, TerminalQuestions};
 use crate::configuration::problem_failure;
 use crate::failure::{self, Failure};
 use crate::interrupt::Interrupts;
 use crate::invocation::Approval;
 use crate::output::{Output, Style, Text, Verbosity};
-use crate::roster::{BuiltIn, Roster};
+use crate::selection::{BuiltIn, ServerSelection};
 
 /// How long a command waits for its servers to leave by themselves before it leaves the rest to the
 /// guardian. Servers without an interpreter are gone by then, so the next command finds their files
@@ -31,7 +31,7 @@ const WRITE_PATIENCE: Duration = Duration::from_millis(500);
 const STDERR_PATIENCE: Duration = Duration::from_millis(10);
 
 /// A command's servers.
-pub(crate) struct Session {
+pub(crate) struct CommandHost {
     pub(crate) host: Host,
     /// Servers that are written down wrongly, by name, and what to say about each.
     pub(crate) misconfigured: Vec<(String, Failure)>,
@@ -43,30 +43,30 @@ pub(crate) struct Session {
     listener: Option<JoinHandle<()>>,
 }
 
-impl Session {
+impl CommandHost {
     /// Makes the servers ready to be used. None is started before it is needed.
     pub(crate) fn open(
-        roster: Roster,
+        selection: ServerSelection,
         log_level: Option<LogLevel>,
         output: &Output,
     ) -> Result<Self, Failure> {
         let interrupts = Interrupts::listen()?;
-        let misconfigured = roster
+        let misconfigured = selection
             .misconfigured()
             .iter()
             .map(|(name, problem)| (name.clone(), problem_failure(problem)))
             .collect();
-        let waiting = roster.waiting().to_vec();
-        let forms = roster.servers().map(|server| server.quirks.shutdown);
+        let waiting = selection.waiting().to_vec();
+        let forms = selection.servers().map(|server| server.quirks.shutdown);
         let shutdown = forms
             .into_iter()
             .find(|form| *form != ShutdownForm::Close)
             .unwrap_or(ShutdownForm::Close);
-        let approval = roster.approval();
-        let mut builder = roster.host()?;
+        let approval = selection.approval();
+        let mut builder = selection.host()?;
         if output.can_ask() {
             // Without somebody to ask, servers are not told that they could (C-ELIC-01).
-            let asker = Asker::new(output.clone());
+            let asker = TerminalQuestions::new(output.clone());
             builder = builder.questions(asker.clone()).consent(asker);
         }
         if approval == Approval::Given {

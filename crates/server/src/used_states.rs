@@ -9,20 +9,20 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Serial numbers of used states, with the second since 1970 in which they expire.
 #[derive(Default)]
-pub(crate) struct Redeemed {
+pub(crate) struct UsedStates {
     table: Mutex<HashMap<String, u64>>,
 }
 
 /// Why a state cannot be redeemed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Unredeemable {
+pub(crate) enum UnusableState {
     /// It was before.
     Used,
     /// As many are remembered as may be.
     NoRoom,
 }
 
-impl Redeemed {
+impl UsedStates {
     pub(crate) fn contains(&self, serial: &str) -> bool {
         self.lock().contains_key(serial)
     }
@@ -34,16 +34,16 @@ impl Redeemed {
         now: u64,
         expires: u64,
         limit: usize,
-    ) -> Result<(), Unredeemable> {
+    ) -> Result<(), UnusableState> {
         let mut table = self.lock();
         if table.contains_key(serial) {
-            return Err(Unredeemable::Used);
+            return Err(UnusableState::Used);
         }
         if table.len() >= limit {
             table.retain(|_, expires| *expires >= now);
         }
         if table.len() >= limit {
-            return Err(Unredeemable::NoRoom);
+            return Err(UnusableState::NoRoom);
         }
         table.insert(serial.to_owned(), expires);
         Ok(())
@@ -60,11 +60,11 @@ mod tests {
 
     #[test]
     fn s_mrtr_09_so_many_are_remembered_until_they_expire() {
-        let redeemed = Redeemed::default();
+        let redeemed = UsedStates::default();
         assert_eq!(redeemed.insert("a", 100, 110, 2), Ok(()));
-        assert_eq!(redeemed.insert("a", 100, 110, 2), Err(Unredeemable::Used));
+        assert_eq!(redeemed.insert("a", 100, 110, 2), Err(UnusableState::Used));
         assert_eq!(redeemed.insert("b", 100, 120, 2), Ok(()));
-        let full = Err(Unredeemable::NoRoom);
+        let full = Err(UnusableState::NoRoom);
         assert_eq!(redeemed.insert("c", 110, 130, 2), full);
         assert!(redeemed.contains("a"), "it is good in its last second");
         assert_eq!(redeemed.insert("c", 111, 130, 2), Ok(()));

@@ -51,7 +51,7 @@ pub(super) enum Step {
 
 /// Where a tree stands on the ladder.
 #[derive(Debug)]
-pub(super) struct Descent {
+pub(super) struct ShutdownLadder {
     stage: Stage,
 }
 
@@ -72,14 +72,14 @@ enum Stage {
     },
 }
 
-impl Descent {
+impl ShutdownLadder {
     pub(super) fn new() -> Self {
         Self {
             stage: Stage::Serving,
         }
     }
 
-    /// When [`Descent::due`] must be asked again, whatever happens; `None` while
+    /// When [`ShutdownLadder::due`] must be asked again, whatever happens; `None` while
     /// the server is wanted, so that an idle watcher sleeps without a timer.
     pub(super) fn deadline(&self) -> Option<Instant> {
         match self.stage {
@@ -183,12 +183,12 @@ mod tests {
         }
     }
 
-    /// Runs a descent to its end as if nothing in the tree ever died, and lists
+    /// Runs a shutdown to its end as if nothing in the tree ever died, and lists
     /// every step but `Wait` with its time in milliseconds.
-    fn climb_down(mut descent: Descent, start: Instant) -> Vec<(u128, Step)> {
+    fn climb_down(mut shutdown: ShutdownLadder, start: Instant) -> Vec<(u128, Step)> {
         let mut steps = Vec::new();
-        while let Some(now) = descent.deadline() {
-            match descent.due(now) {
+        while let Some(now) = shutdown.deadline() {
+            match shutdown.due(now) {
                 Step::Wait => {}
                 Step::GiveUp => {
                     steps.push((now.duration_since(start).as_millis(), Step::GiveUp));
@@ -202,19 +202,19 @@ mod tests {
 
     #[test]
     fn a_wanted_server_needs_no_timer() {
-        let mut descent = Descent::new();
-        assert_eq!(descent.deadline(), None);
-        assert_eq!(descent.due(Instant::now()), Step::Wait);
+        let mut shutdown = ShutdownLadder::new();
+        assert_eq!(shutdown.deadline(), None);
+        assert_eq!(shutdown.due(Instant::now()), Step::Wait);
     }
 
     #[test]
     fn the_ladder_asks_once_then_kills_until_patience_ends() {
         let start = Instant::now();
-        let mut descent = Descent::new();
-        descent.close(ladder(2_000, 1_000), start);
-        assert_eq!(descent.due(start + ms(1_999)), Step::Wait);
+        let mut shutdown = ShutdownLadder::new();
+        shutdown.close(ladder(2_000, 1_000), start);
+        assert_eq!(shutdown.due(start + ms(1_999)), Step::Wait);
 
-        let steps = climb_down(descent, start);
+        let steps = climb_down(shutdown, start);
         assert_eq!(steps[0], (2_000, Step::Terminate));
         assert_eq!(steps[1], (3_000, Step::Kill));
         assert_eq!(steps[2], (3_005, Step::Kill));
@@ -230,9 +230,9 @@ mod tests {
     #[test]
     fn an_abandoned_tree_is_being_killed_well_within_two_seconds() {
         let start = Instant::now();
-        let mut descent = Descent::new();
-        descent.close(ABANDONED, start);
-        let steps = climb_down(descent, start);
+        let mut shutdown = ShutdownLadder::new();
+        shutdown.close(ABANDONED, start);
+        let steps = climb_down(shutdown, start);
         assert_eq!(
             steps[..2],
             [(250, Step::Terminate), (500, Step::Kill)],
@@ -243,52 +243,52 @@ mod tests {
     #[test]
     fn what_a_server_left_behind_is_asked_at_once() {
         let start = Instant::now();
-        let mut descent = Descent::new();
-        descent.server_exited(start);
-        let steps = climb_down(descent, start);
+        let mut shutdown = ShutdownLadder::new();
+        shutdown.server_exited(start);
+        let steps = climb_down(shutdown, start);
         assert_eq!(steps[..2], [(0, Step::Terminate), (250, Step::Kill)]);
     }
 
     #[test]
     fn later_orders_hurry_and_never_delay() {
         let start = Instant::now();
-        type Orders = fn(&mut Descent, Instant);
+        type Orders = fn(&mut ShutdownLadder, Instant);
         let cases: [(Orders, [(u128, Step); 2]); 4] = [
             (
-                |descent, now| descent.close(ladder(9_000, 9_000), now),
+                |shutdown, now| shutdown.close(ladder(9_000, 9_000), now),
                 [(2_000, Step::Terminate), (3_000, Step::Kill)],
             ),
             (
-                |descent, now| descent.close(ABANDONED, now),
+                |shutdown, now| shutdown.close(ABANDONED, now),
                 [(350, Step::Terminate), (600, Step::Kill)],
             ),
             (
-                |descent, now| descent.server_exited(now),
+                |shutdown, now| shutdown.server_exited(now),
                 [(100, Step::Terminate), (350, Step::Kill)],
             ),
             (
-                |descent, now| descent.kill(now),
+                |shutdown, now| shutdown.kill(now),
                 [(100, Step::Kill), (105, Step::Kill)],
             ),
         ];
         for (order, expected) in cases {
-            let mut descent = Descent::new();
-            descent.close(ladder(2_000, 1_000), start);
-            order(&mut descent, start + ms(100));
-            assert_eq!(climb_down(descent, start)[..2], expected);
+            let mut shutdown = ShutdownLadder::new();
+            shutdown.close(ladder(2_000, 1_000), start);
+            order(&mut shutdown, start + ms(100));
+            assert_eq!(climb_down(shutdown, start)[..2], expected);
         }
     }
 
     #[test]
     fn a_wait_beyond_the_clock_does_not_overflow() {
-        let mut descent = Descent::new();
-        descent.close(
+        let mut shutdown = ShutdownLadder::new();
+        shutdown.close(
             Ladder {
                 grace: Duration::MAX,
                 term: Duration::MAX,
             },
             Instant::now(),
         );
-        assert_eq!(descent.due(Instant::now()), Step::Wait);
+        assert_eq!(shutdown.due(Instant::now()), Step::Wait);
     }
 }

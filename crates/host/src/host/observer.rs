@@ -8,8 +8,8 @@ use std::sync::{Arc, Weak};
 use attache_client::protocol::LogMessageParams;
 use attache_client::{Client, Event as ClientEvent};
 
+use super::server_handle::ServerHandle;
 use super::shared::Shared;
-use super::station::Station;
 use crate::cache::Epochs;
 use crate::catalog::ListKind;
 use crate::config::{ServerConfig, ServerName};
@@ -17,29 +17,29 @@ use crate::error::Failure;
 use crate::events::EventKind;
 use crate::redact::Redactor;
 use crate::snapshot::ServerState;
-use crate::supervisor::Witness;
+use crate::supervisor::Observer;
 
 #[derive(Clone)]
-pub(crate) struct ServerWitness {
+pub(crate) struct ServerObserver {
     name: ServerName,
     shared: Arc<Shared>,
     epochs: Arc<Epochs>,
-    station: Weak<Station>,
+    server_handle: Weak<ServerHandle>,
     redactor: Arc<Redactor>,
 }
 
-impl ServerWitness {
+impl ServerObserver {
     pub(crate) fn new(
         config: &ServerConfig,
         shared: Arc<Shared>,
         epochs: Arc<Epochs>,
-        station: Weak<Station>,
+        server_handle: Weak<ServerHandle>,
     ) -> Self {
         Self {
             name: config.name.clone(),
             shared,
             epochs,
-            station,
+            server_handle,
             redactor: Arc::new(Redactor::for_servers([config])),
         }
     }
@@ -78,8 +78,8 @@ impl ServerWitness {
         }
         self.shared
             .emit(&self.name, || EventKind::ListChanged { list: kind });
-        if let Some(station) = self.station.upgrade() {
-            station.refresh_later(kind);
+        if let Some(server_handle) = self.server_handle.upgrade() {
+            server_handle.refresh_later(kind);
         }
     }
 
@@ -131,7 +131,7 @@ impl ServerWitness {
     }
 }
 
-impl Witness for ServerWitness {
+impl Observer for ServerObserver {
     fn state(&self, state: ServerState, failure: Option<&Failure>) {
         let cause = failure.map(|failure| self.clean(&failure.cause.to_string()));
         match &cause {
@@ -151,26 +151,26 @@ impl Witness for ServerWitness {
     }
 
     fn connected(&self, client: &Client) {
-        if let Some(station) = self.station.upgrade() {
-            station.connected(client);
+        if let Some(server_handle) = self.server_handle.upgrade() {
+            server_handle.connected(client);
         }
         let mut events = client.events();
-        let witness = self.clone();
+        let observer = self.clone();
         tokio::spawn(async move {
             while let Some(event) = events.next().await {
-                witness.happened(&event);
+                observer.happened(&event);
             }
         });
         // Both in one go, so that no line is missed or comes twice: nothing reads in between.
         let mut lines = client.stderr().follow();
         let earlier = client.stderr().tail();
-        let witness = self.clone();
+        let observer = self.clone();
         tokio::spawn(async move {
             for line in earlier {
-                witness.stderr_line(&line);
+                observer.stderr_line(&line);
             }
             while let Some(line) = lines.next().await {
-                witness.stderr_line(&line);
+                observer.stderr_line(&line);
             }
         });
     }

@@ -13,13 +13,13 @@ use tokio::time::Instant;
 
 /// Counts the time in which at least one person may be looking at a question. Clones share it.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct AskedClock(Arc<watch::Sender<AskedTime>>);
+pub(crate) struct QuestionClock(Arc<watch::Sender<QuestionTime>>);
 
 /// One question that a person may be looking at, until it is dropped.
-pub(crate) struct Asking(AskedClock);
+pub(crate) struct Asking(QuestionClock);
 
 #[derive(Clone, Copy, Debug, Default)]
-struct AskedTime {
+struct QuestionTime {
     open: usize,
     /// When the first of the open questions was put.
     since: Option<Instant>,
@@ -27,14 +27,14 @@ struct AskedTime {
     before: Duration,
 }
 
-impl AskedTime {
+impl QuestionTime {
     fn total(&self) -> Duration {
         let now = self.since.map_or(Duration::ZERO, |since| since.elapsed());
         self.before + now
     }
 }
 
-impl AskedClock {
+impl QuestionClock {
     /// A question is put to a person.
     pub(crate) fn begin(&self) -> Asking {
         self.0.send_modify(|asked| {
@@ -108,7 +108,7 @@ mod tests {
     /// P6: a patience of five seconds ends after five seconds in which nobody was being asked.
     #[tokio::test(start_paused = true)]
     async fn asking_is_left_out() {
-        let clock = AskedClock::default();
+        let clock = QuestionClock::default();
         let begun = Instant::now();
         let asker = clock.clone();
         let asking = tokio::spawn(async move {
@@ -128,7 +128,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn what_is_done_in_time_is_done() {
-        let clock = AskedClock::default();
+        let clock = QuestionClock::default();
         let work = tokio::time::sleep(SECOND);
         assert_eq!(clock.timeout(SECOND * 2, work).await, Some(()));
         let begun = Instant::now();

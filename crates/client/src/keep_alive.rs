@@ -30,7 +30,7 @@ const KILL_PATIENCE: Duration = Duration::from_secs(5);
 /// How long a server is given to begin, where nothing shows whether it has.
 const BEGINNING: Duration = Duration::from_millis(700);
 
-pub(crate) struct Lifeline {
+pub(crate) struct KeepAlive {
     link: Arc<Link>,
     process: Option<Arc<ServerProcess>>,
     stderr: Stderr,
@@ -39,7 +39,7 @@ pub(crate) struct Lifeline {
     tasks: Vec<JoinHandle<()>>,
 }
 
-impl Lifeline {
+impl KeepAlive {
     pub(crate) fn of_process(
         link: &Arc<Link>,
         stdout: impl AsyncRead + Send + Unpin + 'static,
@@ -54,9 +54,9 @@ impl Lifeline {
             stderr: log.clone(),
             closing: Arc::default(),
         };
-        let mut lifeline = Self::with_tasks(fate, stdout);
-        lifeline.tasks.push(drain);
-        lifeline
+        let mut keep_alive = Self::with_tasks(fate, stdout);
+        keep_alive.tasks.push(drain);
+        keep_alive
     }
 
     pub(crate) fn of_streams(
@@ -73,7 +73,7 @@ impl Lifeline {
     }
 
     /// A connection whose messages are carried one by one. `tasks` end with it.
-    pub(crate) fn of_carrier(link: &Arc<Link>, mut tasks: Vec<JoinHandle<()>>) -> Self {
+    pub(crate) fn of_message_transport(link: &Arc<Link>, mut tasks: Vec<JoinHandle<()>>) -> Self {
         tasks.push(watch_deadlines(link));
         Self {
             link: link.clone(),
@@ -168,7 +168,7 @@ impl Lifeline {
         let exit = match &self.process {
             Some(process) => Some(process.close(ladder(&timeouts)).await),
             None => {
-                let _ = tokio::time::timeout(timeouts.close_grace, self.link.farewell()).await;
+                let _ = tokio::time::timeout(timeouts.close_grace, self.link.goodbye()).await;
                 None
             }
         };
@@ -189,7 +189,7 @@ impl Lifeline {
     }
 }
 
-impl Drop for Lifeline {
+impl Drop for KeepAlive {
     fn drop(&mut self) {
         self.link.close(CloseReason::ClosedHere);
         for task in &self.tasks {

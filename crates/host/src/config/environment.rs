@@ -33,13 +33,13 @@ impl Platform {
 
 /// The environment variables, the working folder and the platform.
 #[derive(Clone, Debug)]
-pub struct Surroundings {
+pub struct UserEnvironment {
     variables: BTreeMap<String, String>,
     working_folder: PathBuf,
     platform: Platform,
 }
 
-impl Surroundings {
+impl UserEnvironment {
     /// Takes the variables and the working folder of a process; `std::env::vars_os()` gives the
     /// former. Variables that are not UTF-8 cannot be named in a configuration and are left out.
     pub fn new(
@@ -149,16 +149,16 @@ impl Surroundings {
 mod tests {
     use super::*;
 
-    fn surroundings(platform: Platform, variables: &[(&str, &str)]) -> Surroundings {
+    fn environment(platform: Platform, variables: &[(&str, &str)]) -> UserEnvironment {
         let variables = variables
             .iter()
             .map(|(name, value)| (name.into(), value.into()));
-        Surroundings::new(variables, "/home/me/project").on(platform)
+        UserEnvironment::new(variables, "/home/me/project").on(platform)
     }
 
     #[test]
     fn folders_follow_the_platform() {
-        let linux = surroundings(Platform::Linux, &[("HOME", "/home/me")]);
+        let linux = environment(Platform::Linux, &[("HOME", "/home/me")]);
         assert_eq!(
             linux.config_folder(),
             Some("/home/me/.config/attache".into())
@@ -168,23 +168,23 @@ mod tests {
             Some("/home/me/.local/state/attache".into())
         );
         let moved = [("HOME", "/home/me"), ("XDG_CONFIG_HOME", "/cfg")];
-        let moved = surroundings(Platform::Linux, &moved);
+        let moved = environment(Platform::Linux, &moved);
         assert_eq!(moved.config_folder(), Some("/cfg/attache".into()));
         assert_eq!(moved.settings_folder(), Some("/cfg".into()));
         let relative = [("HOME", "/home/me"), ("XDG_CONFIG_HOME", "cfg")];
-        let relative = surroundings(Platform::Linux, &relative);
+        let relative = environment(Platform::Linux, &relative);
         assert_eq!(relative.settings_folder(), Some("/home/me/.config".into()));
-        let mac = surroundings(Platform::MacOs, &[("HOME", "/Users/me")]);
+        let mac = environment(Platform::MacOs, &[("HOME", "/Users/me")]);
         assert_eq!(
             mac.settings_folder(),
             Some("/Users/me/Library/Application Support".into())
         );
-        let windows = surroundings(Platform::Windows, &[("AppData", "C:/Users/me/AppData")]);
+        let windows = environment(Platform::Windows, &[("AppData", "C:/Users/me/AppData")]);
         assert_eq!(
             windows.settings_folder(),
             Some("C:/Users/me/AppData".into())
         );
-        let bare = surroundings(Platform::Linux, &[]);
+        let bare = environment(Platform::Linux, &[]);
         assert_eq!((bare.home(), bare.config_folder()), (None, None));
     }
 }
