@@ -103,7 +103,7 @@ fn fault_74_a_plain_name_waits_for_a_choice_while_its_owner_is_unknown() {
     let error = home.run(&["call", "ecoh", "--json"]).expect(4).error();
     assert_eq!(
         error["hint"],
-        "did you mean \"echo\"? could not be asked: broken"
+        "did you mean \"echo\"? these servers could not be asked: broken"
     );
     // Who has chosen once need not say it again.
     home.run(&["call", "good/echo", "message=x"]).expect(0);
