@@ -3,8 +3,9 @@
 //! Owns the key of one login, the proofs made with it, and the nonces that servers hand out. Knows
 //! nothing of how tokens are obtained.
 
+use parking_lot::Mutex;
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use http::{HeaderMap, HeaderName, HeaderValue, Method};
 use serde_json::json;
@@ -45,10 +46,7 @@ impl Nonces {
         let Some(nonce) = nonce.filter(|nonce| nonce.len() <= MAX_NONCE_LENGTH) else {
             return Observed::Nothing;
         };
-        let mut by_origin = self
-            .by_origin
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut by_origin = self.by_origin.lock();
         let origin = url.origin().ascii_serialization();
         if by_origin.len() == MAX_NONCES && !by_origin.contains_key(&origin) {
             by_origin.clear();
@@ -60,10 +58,7 @@ impl Nonces {
     }
 
     fn of(&self, url: &Url) -> Option<String> {
-        let by_origin = self
-            .by_origin
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let by_origin = self.by_origin.lock();
         by_origin.get(&url.origin().ascii_serialization()).cloned()
     }
 }
@@ -156,7 +151,7 @@ mod tests {
             nonces.learn(&url, &headers);
             assert_eq!(nonces.of(&url).as_deref(), Some("n"));
         }
-        assert!(nonces.by_origin.lock().unwrap().len() <= MAX_NONCES);
+        assert!(nonces.by_origin.lock().len() <= MAX_NONCES);
 
         let long = "x".repeat(MAX_NONCE_LENGTH + 1);
         headers.insert(DPOP_NONCE, HeaderValue::from_str(&long).unwrap());

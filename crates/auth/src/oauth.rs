@@ -4,8 +4,9 @@
 //! new grant, a step up, or giving up — and that many refusals at once, in this process or in
 //! others, lead to one of these. How tokens are obtained is for `acquire`.
 
+use parking_lot::Mutex;
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use attache_protocol::Revision;
@@ -231,8 +232,8 @@ impl OAuth {
         Ok(())
     }
 
-    fn state(&self) -> std::sync::MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    fn state(&self) -> parking_lot::MutexGuard<'_, State> {
+        self.state.lock()
     }
 
     async fn current(&self) -> Result<Option<Arc<Credentials>>, AuthorizationError> {

@@ -1,7 +1,7 @@
 //! Connecting to a server: opening its transport, agreeing on a revision, and the second chances.
 
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use attache_protocol::Era;
@@ -288,7 +288,6 @@ impl Server {
             Target::Streams(streams) => {
                 let streams = streams
                     .lock()
-                    .unwrap_or_else(PoisonError::into_inner)
                     .take()
                     .ok_or(Error::Connect(ConnectError::StreamsUsedUp))?;
                 let link = self.link(self.stream_outlet(streams.write));

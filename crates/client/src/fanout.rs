@@ -2,8 +2,8 @@
 //!
 //! Made when the first reader comes, so that a connection nobody listens to pays nothing.
 
+use parking_lot::{Mutex, MutexGuard};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::broadcast;
 
@@ -71,7 +71,7 @@ impl<T: Clone> Fanout<T> {
     }
 
     fn lock(&self) -> MutexGuard<'_, State<T>> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 }
 

@@ -4,9 +4,10 @@
 //! `initialize` or on each request. The same handlers serve a legacy server's requests and the
 //! questions in a modern server's interim results.
 
+use parking_lot::RwLock;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 
 use attache_protocol::{
     ClientCapabilities, CreateMessageParams, CreateMessageResult, ElicitAction, ElicitMode,
@@ -95,7 +96,7 @@ impl Handlers {
         let Some(current) = &self.roots else {
             return false;
         };
-        *current.write().unwrap_or_else(PoisonError::into_inner) = roots;
+        *current.write() = roots;
         true
     }
 
@@ -161,7 +162,7 @@ impl Handlers {
 
     fn answer_roots(&self) -> Result<Json, ErrorObject> {
         let roots = self.roots.as_ref().ok_or_else(|| undeclared("roots"))?;
-        let roots = roots.read().unwrap_or_else(PoisonError::into_inner).clone();
+        let roots = roots.read().clone();
         write(&ListRootsResult::new(roots))
     }
 

@@ -1,10 +1,11 @@
 //! A server one can connect to: how to start it, what to tell it, what to remember about it.
 
+use parking_lot::Mutex;
 use std::ffi::OsString;
 use std::future::Future;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64};
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use attache_protocol::{

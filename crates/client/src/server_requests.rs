@@ -1,7 +1,8 @@
 //! Answers the requests of a legacy server, each in a task of its own, a bounded number at once.
 
+use parking_lot::{Mutex, MutexGuard};
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use attache_protocol::{
     EmptyResult, ErrorObject, Extra, InputRequest, InputRequestKind as Question, Json, Method as _,
@@ -120,7 +121,7 @@ impl ServerRequests {
     }
 
     fn running(&self) -> MutexGuard<'_, HashMap<RequestId, Option<AbortHandle>>> {
-        self.running.lock().unwrap_or_else(PoisonError::into_inner)
+        self.running.lock()
     }
 }
 

@@ -3,8 +3,9 @@
 //! It is free-form text, not a sign of an error (C-STDIO-04), and untrusted: whoever shows it
 //! escapes it first.
 
+use parking_lot::{Mutex, MutexGuard};
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use tokio::io::{AsyncRead, AsyncReadExt as _};
 use tokio::sync::{Notify, broadcast, watch};
@@ -151,10 +152,7 @@ impl Stderr {
     }
 
     fn lock(&self) -> MutexGuard<'_, Tail> {
-        self.shared
-            .tail
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+        self.shared.tail.lock()
     }
 }
 

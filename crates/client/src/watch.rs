@@ -1,7 +1,8 @@
 //! Being told of changes: of one resource, of lists, in either era (eras.md 1.10).
 
+use parking_lot::Mutex;
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use attache_protocol::frame::MetaFields;
 use attache_protocol::{
@@ -76,7 +77,7 @@ struct Watched {
 impl WatchCounts {
     /// Counts one more.
     fn add(&self, uri: &str) -> Arc<OnceCell<()>> {
-        let mut counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut counts = self.0.lock();
         let watched = counts.entry(uri.to_owned()).or_default();
         watched.count += 1;
         watched.agreed.clone()
@@ -84,7 +85,7 @@ impl WatchCounts {
 
     /// Counts one less; true if it was the last and the server knows of it.
     fn remove(&self, uri: &str) -> bool {
-        let mut counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut counts = self.0.lock();
         let Some(watched) = counts.get_mut(uri) else {
             return false;
         };

@@ -5,9 +5,10 @@
 //! answer is fresh comes first, the configured time second (seed 000, seeds row 38); an
 //! answer that is neither is kept only to be served, marked as stale, when fetching fails.
 
+use parking_lot::{Mutex, MutexGuard};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use attache_client::protocol::{
@@ -512,7 +513,7 @@ impl Cache {
     }
 
     fn flights(&self) -> MutexGuard<'_, HashMap<Key, Weak<Flight>>> {
-        self.flights.lock().unwrap_or_else(PoisonError::into_inner)
+        self.flights.lock()
     }
 }
 

@@ -4,10 +4,11 @@
 //! nothing else down; when the queue is full, what comes is dropped and counted. The thread begins
 //! with the first thing to write, so that a host with nothing to write costs none.
 
+use parking_lot::Mutex;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::oneshot;
 
@@ -88,11 +89,8 @@ impl Disk {
         queue.clone()
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Option<SyncSender<Writing>>> {
-        self.shared
-            .queue
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> parking_lot::MutexGuard<'_, Option<SyncSender<Writing>>> {
+        self.shared.queue.lock()
     }
 }
 

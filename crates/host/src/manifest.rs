@@ -5,9 +5,9 @@
 //! always marked as remembered. A file belongs to one way of starting the server: if that has
 //! changed, what it says is not believed.
 
+use parking_lot::{Mutex, MutexGuard};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use attache_client::protocol::{Entries, Json};
 use serde::{Deserialize, Serialize};
@@ -138,7 +138,7 @@ impl Manifest {
     }
 
     fn stored(&self) -> MutexGuard<'_, Option<Stored>> {
-        let mut stored = self.stored.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut stored = self.stored.lock();
         if stored.is_none() {
             let read = load(&self.path, &self.fingerprint);
             *stored = Some(read.unwrap_or_else(|| Stored {

@@ -3,7 +3,8 @@
 //! Owns who listens: legacy sessions, which are told what they subscribed to and every list change,
 //! and modern `subscriptions/listen`, which are told what their filter names.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use parking_lot::{Mutex, MutexGuard};
+use std::sync::{Arc, Weak};
 
 use attache_protocol::{
     Acknowledged, AcknowledgedParams, ErrorObject, ExtTask, ExtTaskChanged, Json, NoParams,
@@ -231,9 +232,7 @@ impl Subscribers {
     }
 
     fn lock(&self) -> MutexGuard<'_, Listeners> {
-        self.listeners
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+        self.listeners.lock()
     }
 }
 

@@ -4,9 +4,10 @@
 //! A handler is written once and works in both eras. The eras differ in how questions travel; that
 //! is `asking`'s business.
 
+use parking_lot::{Mutex, MutexGuard};
 use std::future::poll_fn;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::task::{Poll, Waker};
 
 use attache_protocol::{
@@ -98,7 +99,7 @@ impl Call {
     }
 
     pub(crate) fn lock(&self) -> MutexGuard<'_, CallState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 
     fn notify<N: Notification>(&self, params: &N::Params) {

@@ -1,6 +1,7 @@
 //! What all sessions of one server share.
 
-use std::sync::{Arc, PoisonError, RwLock};
+use parking_lot::RwLock;
+use std::sync::Arc;
 
 use attache_protocol::{
     Era, Implementation, Json, ListCapability, ResourcesCapability, Revision, ServerCapabilities,
@@ -82,7 +83,7 @@ impl Kernel {
     }
 
     pub(crate) fn catalog(&self) -> Arc<Catalog> {
-        let offered = self.catalog.read().unwrap_or_else(PoisonError::into_inner);
+        let offered = self.catalog.read();
         Arc::clone(&offered.catalog)
     }
 
@@ -91,7 +92,7 @@ impl Kernel {
         &self,
         change: impl FnOnce(&mut Registry),
     ) -> Result<ChangedLists, BuildError> {
-        let mut offered = self.catalog.write().unwrap_or_else(PoisonError::into_inner);
+        let mut offered = self.catalog.write();
         let mut registry = offered.registry.clone();
         change(&mut registry);
         let catalog = Arc::new(Catalog::prepare(&registry)?);

@@ -2,9 +2,9 @@
 //!
 //! Owns the write half of a byte stream and the bytes that wait for it.
 
+use parking_lot::{Mutex, MutexGuard};
 use std::io;
 use std::pin::Pin;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
 use tokio::io::AsyncWrite;
@@ -205,7 +205,7 @@ impl LineWriter {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 }
 

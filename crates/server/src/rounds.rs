@@ -3,8 +3,8 @@
 //! The server keeps nothing in between. What was answered before travels with the client in a
 //! sealed `requestState`, and the handler runs again from its beginning with all answers at hand.
 
+use parking_lot::{Mutex, MutexGuard};
 use std::collections::BTreeMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use attache_protocol::{ErrorObject, InputRequest, Json, codes};
@@ -94,11 +94,7 @@ impl Rounds {
             }
             rounds.answers = sealed.answers;
             rounds.serial = Some(sealed.serial);
-            rounds
-                .state
-                .get_mut()
-                .unwrap_or_else(PoisonError::into_inner)
-                .kept = sealed.kept;
+            rounds.state.get_mut().kept = sealed.kept;
         }
         if let Some(raw) = params.responses {
             let fresh: BTreeMap<String, Json> = serde_json::from_str(raw.get())
@@ -190,7 +186,7 @@ impl Rounds {
     }
 
     fn lock(&self) -> MutexGuard<'_, RoundState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 }
 

@@ -3,9 +3,10 @@
 //! Owns the start-up state, the requests that run, and the questions the client has not answered
 //! yet. One lock, held for a moment and never across an await.
 
+use parking_lot::{Mutex, MutexGuard};
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use attache_protocol::{
     ClientCapabilities, ErrorObject, Implementation, Json, LogLevel, Outcome, RequestId, Revision,
@@ -251,7 +252,7 @@ impl Session {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 }
 fn malformed(reason: impl std::fmt::Display) -> ErrorObject {

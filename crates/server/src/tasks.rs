@@ -4,8 +4,9 @@
 //! Owns the table of tasks and the state of each. One task serves both forms; only its views
 //! differ. Tasks belong to a principal, their ids cannot be guessed (X-TSKX-13, S-TSKE-18).
 
+use parking_lot::{Mutex, MutexGuard};
 use std::collections::{BTreeMap, HashMap};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use attache_protocol::{
@@ -130,7 +131,7 @@ impl Tasks {
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<String, Arc<TaskEntry>>> {
-        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+        self.table.lock()
     }
 }
 
@@ -322,7 +323,7 @@ impl TaskEntry {
     }
 
     fn lock(&self) -> MutexGuard<'_, TaskState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 }
 

@@ -3,8 +3,9 @@
 //! Owns which of them tick. One ticks from the moment somebody watches it until nobody does, so
 //! that a server nobody watches does nothing.
 
+use parking_lot::{Mutex, MutexGuard};
 use std::collections::HashSet;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::sleep;
@@ -20,7 +21,7 @@ pub(crate) struct Ticking {
 
 impl Ticking {
     fn lock(&self) -> MutexGuard<'_, HashSet<String>> {
-        self.running.lock().unwrap_or_else(PoisonError::into_inner)
+        self.running.lock()
     }
 }
 

@@ -4,8 +4,8 @@
 //! Owns nothing but their serial numbers and when each expires. The memory is this process's own:
 //! instances that share a key do not share it.
 
+use parking_lot::{Mutex, MutexGuard};
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Serial numbers of used states, with the second since 1970 in which they expire.
 #[derive(Default)]
@@ -50,7 +50,7 @@ impl UsedStates {
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<String, u64>> {
-        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+        self.table.lock()
     }
 }
 

@@ -1,7 +1,8 @@
 //! Credentials that end with the process.
 
+use parking_lot::Mutex;
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::{CredentialStore, Entry, EntryLock};
@@ -28,7 +29,7 @@ impl CredentialStore for MemoryStore {
         &'a self,
         entry: &'a Entry,
     ) -> BoxFuture<'a, Result<Option<Secret>, AuthorizationError>> {
-        let texts = self.texts.lock().unwrap_or_else(PoisonError::into_inner);
+        let texts = self.texts.lock();
         let text = texts.get(entry).cloned();
         Box::pin(async { Ok(text) })
     }
@@ -38,13 +39,13 @@ impl CredentialStore for MemoryStore {
         entry: &'a Entry,
         text: Secret,
     ) -> BoxFuture<'a, Result<(), AuthorizationError>> {
-        let mut texts = self.texts.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut texts = self.texts.lock();
         texts.insert(entry.clone(), text);
         Box::pin(async { Ok(()) })
     }
 
     fn delete<'a>(&'a self, entry: &'a Entry) -> BoxFuture<'a, Result<(), AuthorizationError>> {
-        let mut texts = self.texts.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut texts = self.texts.lock();
         texts.remove(entry);
         Box::pin(async { Ok(()) })
     }
@@ -55,7 +56,7 @@ impl CredentialStore for MemoryStore {
         patience: Duration,
     ) -> BoxFuture<'a, Result<EntryLock, AuthorizationError>> {
         let one = || Arc::new(tokio::sync::Semaphore::new(1));
-        let mut turns = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut turns = self.turns.lock();
         let turn = Arc::clone(turns.entry(entry.clone()).or_insert_with(one));
         Box::pin(async move {
             match tokio::time::timeout(patience, turn.acquire_owned()).await {

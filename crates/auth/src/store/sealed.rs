@@ -4,8 +4,9 @@
 //! tight limits for the size of an entry (2,560 bytes on Windows, less than many tokens), ask the
 //! person about each entry, and lock nothing between processes. Files have none of these limits.
 
+use parking_lot::Mutex;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use base64::Engine;
@@ -62,11 +63,7 @@ impl SealedStore {
         &self,
         if_missing: IfMissing,
     ) -> Result<Option<Arc<LessSafeKey>>, AuthorizationError> {
-        let known = self
-            .key
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone();
+        let known = self.key.lock().clone();
         if known.is_some() {
             return Ok(known);
         }
@@ -80,7 +77,7 @@ impl SealedStore {
             return Ok(None);
         };
         let key = Arc::new(key);
-        let mut kept = self.key.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = self.key.lock();
         *kept = Some(Arc::clone(&key));
         Ok(Some(key))
     }
@@ -199,21 +196,21 @@ pub(super) mod tests {
     impl TestVault {
         /// From now on it cannot be used.
         pub(crate) fn fails_with(&self, problem: &str) {
-            *self.problem.lock().unwrap() = Some(problem.to_owned());
+            *self.problem.lock() = Some(problem.to_owned());
         }
     }
 
     impl KeyVault for TestVault {
         fn load(&self) -> Result<Option<Zeroizing<Vec<u8>>>, String> {
-            match &*self.problem.lock().unwrap() {
+            match &*self.problem.lock() {
                 Some(problem) => Err(problem.clone()),
-                None => Ok(self.key.lock().unwrap().clone().map(Zeroizing::new)),
+                None => Ok(self.key.lock().clone().map(Zeroizing::new)),
             }
         }
 
         fn save(&self, key: &[u8]) -> Result<(), String> {
-            *self.saves.lock().unwrap() += 1;
-            *self.key.lock().unwrap() = Some(key.to_vec());
+            *self.saves.lock() += 1;
+            *self.key.lock() = Some(key.to_vec());
             Ok(())
         }
     }
@@ -249,7 +246,7 @@ pub(super) mod tests {
         let store = || SealedStore::new(folder.path(), vault.clone());
         store().save(&entry("x"), Secret::new("old")).await.unwrap();
         for lost in [None, Some(vec![7; KEY_LENGTH])] {
-            *vault.key.lock().unwrap() = lost;
+            *vault.key.lock() = lost;
             assert_eq!(store().load(&entry("x")).await.unwrap(), None);
         }
         store().save(&entry("x"), Secret::new("new")).await.unwrap();
@@ -258,7 +255,7 @@ pub(super) mod tests {
             Some(Secret::new("new"))
         );
 
-        *vault.key.lock().unwrap() = Some(vec![7; 5]);
+        *vault.key.lock() = Some(vec![7; 5]);
         let error = store().load(&entry("x")).await.unwrap_err().to_string();
         assert!(error.contains("damaged"), "{error}");
         vault.fails_with("it is locked");
@@ -285,7 +282,7 @@ pub(super) mod tests {
             });
         }
         saves.join_all().await;
-        assert_eq!(*vault.saves.lock().unwrap(), 1);
+        assert_eq!(*vault.saves.lock(), 1);
     }
 
     #[test]

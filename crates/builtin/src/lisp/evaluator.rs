@@ -5,7 +5,8 @@
 //! how many sessions there are is bounded, and shared fairly among owners. Refuses to know how an
 //! evaluation is done.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use parking_lot::Mutex;
+use std::sync::Arc;
 use std::time::Duration;
 
 use attache_lisp::ErrorKind;
@@ -96,7 +97,7 @@ enum SlotState {
 impl Slot {
     /// Takes the worker out, unless it ended while nobody looked.
     fn take(&self) -> SlotState {
-        let state = std::mem::replace(&mut *lock(&self.state), SlotState::Taken);
+        let state = std::mem::replace(&mut *self.state.lock(), SlotState::Taken);
         match state {
             SlotState::Waiting(mut worker) => {
                 if worker.is_alive() {
@@ -205,8 +206,8 @@ impl Evaluator {
 
     /// Ends all workers that have nothing to do and forgets all sessions.
     pub fn close(&self) {
-        lock(&self.shared.spare).clear();
-        lock(&self.shared.sessions).clear();
+        self.shared.spare.lock().clear();
+        self.shared.sessions.lock().clear();
     }
 }
 
@@ -237,7 +238,7 @@ impl Shared {
                     .in_session(&slot, &key.owner, request.code, limits, cancelled, progress)
                     .await;
                 let is_meant = |known: &Arc<Slot>| Arc::ptr_eq(known, &slot);
-                let mut sessions = lock(&self.sessions);
+                let mut sessions = self.sessions.lock();
                 if answer.session == Some(SessionState::Lost) {
                     sessions.remove_if(&key, is_meant);
                 } else if answer.session.is_some() && !sessions.has(&key, is_meant) {
@@ -297,7 +298,7 @@ impl Shared {
             SlotState::Unused => match self.warm_worker().await {
                 Ok(worker) => (worker, SessionState::New),
                 Err(failed) => {
-                    *lock(&slot.state) = SlotState::Unused;
+                    *slot.state.lock() = SlotState::Unused;
                     return answer(Err(failed), None);
                 }
             },
@@ -319,7 +320,7 @@ impl Shared {
                 return answer(Err(lost(failed)), Some(SessionState::Lost));
             }
         };
-        *lock(&slot.state) = SlotState::Waiting(Box::new(worker));
+        *slot.state.lock() = SlotState::Waiting(Box::new(worker));
         answer(result, Some(state))
     }
 
@@ -333,7 +334,7 @@ impl Shared {
         };
         // Whoever evaluates there, or waits for it, holds the place too.
         let is_busy = |slot: &Arc<Slot>| Arc::strong_count(slot) > 1;
-        let found = lock(&self.sessions).use_or_insert(key, make, is_busy);
+        let found = self.sessions.lock().use_or_insert(key, make, is_busy);
         match found {
             // The worker of the one that had to go ends here, or with the evaluation it still has.
             Found::Here(slot, _gone) => Some(slot),
@@ -356,7 +357,7 @@ impl Shared {
     }
 
     fn take_spare(&self) -> Option<Worker> {
-        lock(&self.spare).pop()
+        self.spare.lock().pop()
     }
 
     async fn start(&self) -> std::io::Result<Worker> {
@@ -371,7 +372,7 @@ impl Shared {
     }
 
     fn put_back(&self, worker: Worker) {
-        let mut spare = lock(&self.spare);
+        let mut spare = self.spare.lock();
         if spare.len() < self.settings.workers {
             spare.push(worker);
         }
@@ -390,10 +391,6 @@ async fn unless<T>(
 }
 
 /// A panic elsewhere leaves the tables as they are, which is whole: they change in one step.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 fn answer(result: Result<super::Evaluated, Failed>, session: Option<SessionState>) -> Answer {
     Answer { result, session }
 }

@@ -9,8 +9,9 @@ mod progress;
 pub(crate) mod safe_text;
 pub(crate) mod text;
 
+use parking_lot::{Mutex, MutexGuard};
 use std::io::{self, IsTerminal, Write};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use attache::protocol::ProgressParams;
 pub(crate) use progress::{Progress, ProgressDisplay};
@@ -188,7 +189,7 @@ impl Output {
     }
 
     fn bar(&self) -> MutexGuard<'_, BarState> {
-        self.bar.lock().unwrap_or_else(PoisonError::into_inner)
+        self.bar.lock()
     }
 
     /// Runs `print` while the progress bar is out of the way.

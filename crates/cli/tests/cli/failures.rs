@@ -349,7 +349,13 @@ fn command_of(launch: &Launch) -> Vec<String> {
 fn fault_73_the_codes_of_the_dialect_are_told_by_name() {
     for (code, dialect, exit, kind, name) in [
         (-32001, "lsp", 6, "timed_out", "(code -32001, timeout)"),
-        (-32000, "lsp", 5, "tool_failed", "(code -32000, tool failed)"),
+        (
+            -32000,
+            "lsp",
+            5,
+            "tool_failed",
+            "(code -32000, tool failed)",
+        ),
         (-32002, "lsp", 7, "cancelled", "(code -32002, cancelled)"),
         (-32001, "standard", 5, "server_error", "(code -32001)"),
         (-32002, "standard", 5, "server_error", "(code -32002)"),

@@ -13,8 +13,9 @@ mod progress;
 mod reader;
 mod writer;
 
+use parking_lot::{Mutex, MutexGuard};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use attache_protocol::frame::{self, MetaFields};
@@ -245,17 +246,11 @@ impl Link {
 
     /// The least serious log messages that are wanted.
     pub(crate) fn log_level(&self) -> Option<LogLevel> {
-        *self
-            .log_level
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+        *self.log_level.lock()
     }
 
     pub(crate) fn want_log_level(&self, level: LogLevel) {
-        *self
-            .log_level
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner) = Some(level);
+        *self.log_level.lock() = Some(level);
     }
 
     /// The revision spoken, once the handshake has settled it.
@@ -436,12 +431,12 @@ impl Link {
     /// The first lines that were no messages, each shortened.
     pub(crate) fn first_strays(&self) -> Vec<String> {
         let kept = &self.counters.first_strays;
-        kept.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        kept.lock().clone()
     }
 
     fn keep_stray(&self, line: &str) {
         let kept = &self.counters.first_strays;
-        let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = kept.lock();
         if kept.len() < MAX_KEPT_STRAYS {
             kept.push(line.to_owned());
         }
@@ -449,6 +444,6 @@ impl Link {
 
     fn calls(&self) -> MutexGuard<'_, Calls> {
         // The table is consistent between any two statements, so a panic elsewhere spoils nothing.
-        self.calls.lock().unwrap_or_else(PoisonError::into_inner)
+        self.calls.lock()
     }
 }

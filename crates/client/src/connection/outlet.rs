@@ -5,10 +5,11 @@
 //! brings every call it carries to an end through [`Link::receive_for`](super::Link::receive_for)
 //! or [`Link::fail`](super::Link::fail). Neither touches the table of calls.
 
+use parking_lot::{Mutex, MutexGuard};
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 
 use attache_protocol::Revision;
@@ -123,7 +124,7 @@ impl Delivery {
     }
 
     fn beside(&self) -> MutexGuard<'_, Background> {
-        self.beside.lock().unwrap_or_else(PoisonError::into_inner)
+        self.beside.lock()
     }
 }
 

@@ -1,7 +1,7 @@
 //! Progress of one call: a bounded queue between the reader and the caller.
 
+use parking_lot::Mutex;
 use std::collections::VecDeque;
-use std::sync::{Mutex, PoisonError};
 
 use attache_protocol::ProgressParams;
 use tokio::sync::Notify;
@@ -25,7 +25,7 @@ impl ProgressQueue {
 
     /// Adds a note; the oldest goes when there are too many, as the newest tells most (fault 47).
     pub(crate) fn push(&self, note: ProgressParams) {
-        let mut notes = self.notes.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut notes = self.notes.lock();
         if notes.len() == self.limit {
             notes.pop_front();
         }
@@ -36,7 +36,7 @@ impl ProgressQueue {
 
     /// Takes all notes, oldest first.
     pub(crate) fn take(&self) -> VecDeque<ProgressParams> {
-        std::mem::take(&mut *self.notes.lock().unwrap_or_else(PoisonError::into_inner))
+        std::mem::take(&mut *self.notes.lock())
     }
 
     /// Waits until a note has come.

@@ -4,10 +4,10 @@
 //! only tells up to which byte the stream was written, so that the owner of a frame can know
 //! whether the peer can have seen it.
 
+use parking_lot::{Mutex, MutexGuard};
 use std::future::poll_fn;
 use std::io;
 use std::pin::Pin;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
@@ -263,7 +263,7 @@ impl Writer {
 
     fn lock(&self) -> MutexGuard<'_, State> {
         // The state is consistent between any two statements, so a panic elsewhere spoils nothing.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 }
 

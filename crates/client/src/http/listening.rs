@@ -6,7 +6,7 @@ use attache_protocol::SseParser;
 
 use super::events::{Opened, StreamEnd};
 use super::session::Session;
-use super::streamable::{Shared, lock};
+use super::streamable::Shared;
 use crate::connection::Link;
 
 impl Shared {
@@ -18,7 +18,7 @@ impl Shared {
                 shared.keep_listening(&link, &session).await;
             }
         });
-        if let Some(former) = lock(&self.listening).replace(task) {
+        if let Some(former) = self.listening.lock().replace(task) {
             former.abort();
         }
     }

@@ -1,7 +1,8 @@
 //! The headers of modern requests: version, method, name, and arguments that tools want mirrored.
 
+use parking_lot::Mutex;
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use attache_protocol::frame::Params;
 use attache_protocol::{
@@ -29,7 +30,7 @@ impl ToolHeaders {
         let Some(page) = result_in(answer).and_then(|page| page.decode::<ToolPage>().ok()) else {
             return;
         };
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.0.lock();
         for tool in page.tools.items {
             let schema = tool.input_schema.as_ref();
             let mirrored = schema.and_then(|schema| MirroredParams::of_schema(schema).ok());
@@ -42,7 +43,7 @@ impl ToolHeaders {
     }
 
     fn of(&self, tool: &str) -> Option<Arc<MirroredParams>> {
-        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = self.0.lock();
         known.get(tool).cloned()
     }
 

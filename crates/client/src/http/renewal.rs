@@ -8,7 +8,7 @@ use attache_protocol::{
 };
 
 use super::session::Session;
-use super::streamable::{Shared, lock};
+use super::streamable::Shared;
 use crate::connection::{Failure, Link, Patience, ProgressWish, TimeLeft};
 use crate::error::CloseReason;
 use crate::settings::InitializedNotice;
@@ -33,7 +33,7 @@ impl Shared {
     }
 
     async fn begin_again(self: &Arc<Self>, link: &Arc<Link>) -> Result<Arc<Session>, Failure> {
-        let introduction = lock(&self.introduction).clone();
+        let introduction = self.introduction.lock().clone();
         let introduction = introduction.ok_or(Failure::NotSent(CloseReason::SessionLost))?;
         let payload = self.ask(link, Initialize::NAME, &introduction).await?;
         let result: InitializeResult = payload

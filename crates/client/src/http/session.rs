@@ -1,8 +1,9 @@
 //! The session of a legacy server: its id, what it was told, and what follows it when it is lost.
 
+use parking_lot::Mutex;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 
 use attache_protocol::frame::Params;
 use attache_protocol::{Method as _, Revision, SetLevel, Subscribe, Unsubscribe};
@@ -107,7 +108,7 @@ impl ReplayLog {
 
     /// Notes a request that the server has agreed to.
     pub(crate) fn note(&self, method: &str, params: &Params) {
-        let mut told = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut told = self.0.lock();
         match method {
             SetLevel::NAME => {
                 told.insert(SetLevel::NAME.to_owned(), (SetLevel::NAME, params.clone()));
@@ -127,7 +128,7 @@ impl ReplayLog {
 
     /// Everything to be said again.
     pub(crate) fn all(&self) -> Vec<(&'static str, Params)> {
-        let told = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let told = self.0.lock();
         told.values().cloned().collect()
     }
 }

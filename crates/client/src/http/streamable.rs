@@ -3,10 +3,11 @@
 //! Owns the way of each request from its headers to the end of its call. Which calls are open is
 //! the connection's knowledge; sessions, streams and reconnecting have files of their own.
 
+use parking_lot::Mutex;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 
 use attache_protocol::frame::Params;
 use attache_protocol::{
@@ -143,7 +144,7 @@ impl MessageTransport for Streamable {
     }
 
     fn answers(&self) -> Vec<String> {
-        lock(&self.0.answers).clone()
+        self.0.answers.lock().clone()
     }
 
     fn close(&self) {
@@ -196,7 +197,7 @@ impl Shared {
     }
 
     pub(super) fn session(&self) -> Option<Arc<Session>> {
-        lock(&self.session).clone()
+        self.session.lock().clone()
     }
 
     pub(super) fn is_modern(&self) -> bool {
@@ -213,7 +214,9 @@ impl Shared {
         // The line ending belongs to byte streams.
         line.truncate(line.trim_ascii_end().len());
         if method == Initialize::NAME {
-            lock(&self.introduction).get_or_insert_with(|| params.clone());
+            self.introduction
+                .lock()
+                .get_or_insert_with(|| params.clone());
         }
         let version = match self.revision.get() {
             Some(revision) if revision.era() == Era::Modern => Some(revision.as_str().to_owned()),
@@ -298,7 +301,7 @@ impl Shared {
             Err(Failure::Http(error)) => format!("POST {method}: {error}"),
             Err(_) => return,
         };
-        lock(&self.answers).push(words);
+        self.answers.lock().push(words);
     }
 
     async fn answered(
@@ -325,7 +328,7 @@ impl Shared {
         }
         if post.method == Initialize::NAME {
             let opened = Session::opened(response.headers());
-            let former = lock(&self.session).replace(opened.clone());
+            let former = self.session.lock().replace(opened.clone());
             if former.is_none() {
                 // The first session gets the benefit of the doubt.
                 opened.prove();
@@ -403,9 +406,4 @@ fn unread(error: BodyError) -> Failure {
         }
         BodyError::Broken(cause) => Failure::OutcomeUnknown(CloseReason::ReadFailed(cause)),
     }
-}
-
-pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // What is kept behind these locks is replaced whole, so a panic elsewhere spoils nothing.
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

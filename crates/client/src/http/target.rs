@@ -1,7 +1,8 @@
 //! An HTTP server one can connect to: its address, and how to reach it.
 
+use parking_lot::Mutex;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use http::{HeaderMap, HeaderName, HeaderValue};
@@ -139,8 +140,8 @@ impl HttpTarget {
         Ok(self.client.get_or_init(|| client).clone())
     }
 
-    pub(crate) fn pace(&self) -> std::sync::MutexGuard<'_, Pace> {
-        self.pace.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(crate) fn pace(&self) -> parking_lot::MutexGuard<'_, Pace> {
+        self.pace.lock()
     }
 
     fn build(&self) -> Result<reqwest::Client, String> {

@@ -10,7 +10,7 @@ use http::HeaderMap;
 use super::mirrors::plain_headers;
 use super::send::HttpRequest;
 use super::session::Session;
-use super::streamable::{MAX_UNAWAITED, Shared, lock};
+use super::streamable::{MAX_UNAWAITED, Shared};
 use crate::connection::Failure;
 
 impl Shared {
@@ -84,7 +84,7 @@ impl Shared {
         if self.closed.send_replace(true) {
             return;
         }
-        if let Some(listening) = lock(&self.listening).take() {
+        if let Some(listening) = self.listening.lock().take() {
             listening.abort();
         }
         let Some(session) = self.session().filter(|session| session.has_id()) else {

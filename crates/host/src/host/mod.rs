@@ -15,9 +15,10 @@ mod shared;
 mod task_calls;
 mod watching;
 
+use parking_lot::RwLock;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 
 use attache_client::protocol::{Implementation, LogLevel};
 use attache_client::{Client, Server};
@@ -385,26 +386,19 @@ impl Host {
         let name = config.name.clone();
         let server_handle =
             ServerHandle::new(config, Provenance::Configured, self.shared().clone());
-        let mut server_handles = self.inner.server_handles.write();
-        let server_handles = server_handles
-            .as_mut()
-            .unwrap_or_else(|poisoned| poisoned.get_mut());
-        server_handles.insert(name, server_handle);
+        self.inner
+            .server_handles
+            .write()
+            .insert(name, server_handle);
     }
 
     fn remove(&self, name: &ServerName) {
-        let mut server_handles = self.inner.server_handles.write();
-        let server_handles = server_handles
-            .as_mut()
-            .unwrap_or_else(|poisoned| poisoned.get_mut());
-        server_handles.remove(name);
+        self.inner.server_handles.write().remove(name);
     }
 
     /// All servers, by name.
     fn server_handles(&self) -> Vec<Arc<ServerHandle>> {
-        let server_handles = self.inner.server_handles.read();
-        let server_handles = server_handles.unwrap_or_else(PoisonError::into_inner);
-        server_handles.values().cloned().collect()
+        self.inner.server_handles.read().values().cloned().collect()
     }
 
     /// All servers that are switched on.
@@ -415,9 +409,7 @@ impl Host {
     }
 
     fn known_server(&self, name: &str) -> Option<Arc<ServerHandle>> {
-        let server_handles = self.inner.server_handles.read();
-        let server_handles = server_handles.unwrap_or_else(PoisonError::into_inner);
-        server_handles.get(name).cloned()
+        self.inner.server_handles.read().get(name).cloned()
     }
 
     fn server_handle(&self, name: &str) -> Result<Arc<ServerHandle>, Error> {

@@ -1,7 +1,8 @@
 //! What a request to a server may be told besides what it asks for: its time, and who hears of its
 //! progress. Knows nothing of what the request is.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use parking_lot::Mutex;
+use std::sync::Arc;
 use std::time::Duration;
 
 use attache_client::Request;
@@ -50,7 +51,7 @@ impl RequestOptions {
                     total: note.total,
                     message: note.message.clone(),
                 });
-                let mut listener = listener.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut listener = listener.lock();
                 listener(note);
             });
         }

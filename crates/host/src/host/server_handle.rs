@@ -2,7 +2,8 @@
 //!
 //! Owns requests to one server: waiting for it, repeating what is safe, telling of it in events.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use parking_lot::{Mutex, MutexGuard, RwLock};
+use std::sync::Arc;
 use std::time::Duration;
 
 use attache_client::protocol::{
@@ -174,15 +175,12 @@ impl ServerHandle {
     }
 
     pub(crate) fn config(&self) -> Arc<ServerConfig> {
-        self.config
-            .read()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()
+        self.config.read().clone()
     }
 
     /// Takes over settings that need no new connection.
     pub(crate) fn adopt(&self, config: ServerConfig) {
-        *self.config.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(config);
+        *self.config.write() = Arc::new(config);
     }
 
     /// Whether a new configuration decides about it.
@@ -222,9 +220,7 @@ impl ServerHandle {
     }
 
     fn chosen_log_level(&self) -> MutexGuard<'_, Option<LogLevel>> {
-        self.log_level
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+        self.log_level.lock()
     }
 
     /// There is a new connection: it is told what its predecessor was told.
@@ -622,9 +618,7 @@ impl ServerHandle {
     }
 
     fn refreshes(&self) -> MutexGuard<'_, [RefreshPlan; ListKind::ALL.len()]> {
-        self.refreshes
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+        self.refreshes.lock()
     }
 
     /// Asks a modern server, once per connection, to tell of changed lists; a legacy one tells
@@ -638,10 +632,7 @@ impl ServerHandle {
             return;
         }
         {
-            let mut subscribed = self
-                .subscribed
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner);
+            let mut subscribed = self.subscribed.lock();
             if *subscribed == number {
                 return;
             }

@@ -1,7 +1,8 @@
 //! What all servers of a host share, none of which can make a request to one wait for another.
 
+use parking_lot::RwLock;
 use std::path::PathBuf;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 
 use attache_client::protocol::Implementation;
 use tokio::sync::Semaphore;
@@ -106,10 +107,7 @@ impl Shared {
 
     /// The rules as they are now.
     pub(crate) fn gate(&self) -> Arc<Gate> {
-        self.gate
-            .read()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()
+        self.gate.read().clone()
     }
 
     /// Other rules for all servers.
@@ -120,7 +118,7 @@ impl Shared {
             self.pins.clone(),
             self.consent.clone(),
         );
-        *self.gate.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(gate);
+        *self.gate.write() = Arc::new(gate);
     }
 
     /// Whether anything reads or keeps what servers say.

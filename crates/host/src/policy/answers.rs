@@ -3,10 +3,10 @@
 //! Answers for the session live in memory; answers for always live in a small JSON file where the
 //! caller says, `{"allow": ["server/tool", …], "deny": […]}`, which people may edit.
 
+use parking_lot::{Mutex, MutexGuard};
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde::{Deserialize, Serialize};
 
@@ -118,7 +118,7 @@ impl Answers {
     }
 
     fn known(&self) -> MutexGuard<'_, Known> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+        self.known.lock()
     }
 }
 

@@ -253,8 +253,8 @@ impl std::error::Error for Refused {}
 
 #[cfg(test)]
 mod tests {
+    use parking_lot::Mutex;
     use std::collections::BTreeMap;
-    use std::sync::Mutex;
 
     use super::*;
     use crate::config::{ServerConfig, ServerName, Source, Transport};
@@ -266,7 +266,7 @@ mod tests {
 
     impl Consent for Script {
         fn ask(&self, question: Question) -> Asking<'_> {
-            self.1.lock().unwrap().push(question);
+            self.1.lock().push(question);
             Box::pin(std::future::ready(self.0))
         }
     }
@@ -323,7 +323,7 @@ mod tests {
                 .await
                 .unwrap();
         }
-        let questions = script.1.lock().unwrap();
+        let questions = script.1.lock();
         assert_eq!(questions.len(), 1, "the session's answer is remembered");
         assert_eq!(questions[0].arguments, r#"{"id":7}"#);
         assert_eq!(questions[0].name, name());
@@ -336,7 +336,7 @@ mod tests {
         for _ in 0..2 {
             pass(&asking, &tool(""), CallOrigin::Program).await.unwrap();
         }
-        assert_eq!(script.1.lock().unwrap().len(), 2);
+        assert_eq!(script.1.lock().len(), 2);
 
         let (refusing, script) = gate(PolicyRules::default(), Answer::Deny(Remember::Session));
         for _ in 0..2 {
@@ -344,7 +344,7 @@ mod tests {
                 .await
                 .unwrap_err();
         }
-        assert_eq!(script.1.lock().unwrap().len(), 1);
+        assert_eq!(script.1.lock().len(), 1);
         pass(&refusing, &tool(""), CallOrigin::Person)
             .await
             .unwrap();
@@ -376,7 +376,7 @@ mod tests {
             refused.to_string(),
             "notes/delete may not be called: the policy for all servers forbids it, by \"*/delete\""
         );
-        assert!(script.1.lock().unwrap().is_empty());
+        assert!(script.1.lock().is_empty());
     }
 
     #[tokio::test]
@@ -391,8 +391,8 @@ mod tests {
                 .await
                 .unwrap();
         }
-        assert_eq!(script.1.lock().unwrap().len(), 1, "always is remembered");
-        assert_eq!(script.1.lock().unwrap()[0].arguments, r#"{"id":7}"#);
+        assert_eq!(script.1.lock().len(), 1, "always is remembered");
+        assert_eq!(script.1.lock()[0].arguments, r#"{"id":7}"#);
 
         // A refusal binds programs; the person is asked again.
         let (refusing, script) = gate(asks(), Answer::Deny(Remember::Always));
@@ -401,7 +401,7 @@ mod tests {
                 .await
                 .unwrap_err();
         }
-        assert_eq!(script.1.lock().unwrap().len(), 2);
+        assert_eq!(script.1.lock().len(), 2);
 
         let nobody = Gate::new(
             asks(),
@@ -439,6 +439,6 @@ mod tests {
         pass(&gate, &tool("Deletes all."), CallOrigin::Program)
             .await
             .unwrap();
-        assert!(script.1.lock().unwrap().is_empty());
+        assert!(script.1.lock().is_empty());
     }
 }

@@ -6,10 +6,10 @@
 //! configuration can only make them stricter. Owns what was approved and how a tool stands to it;
 //! who is asked and when is decided elsewhere.
 
+use parking_lot::{Mutex, MutexGuard};
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use attache_client::protocol::Tool;
 use serde::{Deserialize, Serialize};
@@ -263,7 +263,7 @@ impl Pins {
     }
 
     fn known(&self) -> MutexGuard<'_, BTreeMap<PinnedServer, Option<Tools>>> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+        self.known.lock()
     }
 }
 

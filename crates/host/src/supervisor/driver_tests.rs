@@ -1,6 +1,6 @@
 //! The driver under a paused clock, with servers that are streams in this process (P3).
 
-use std::sync::Mutex;
+use parking_lot::Mutex;
 use std::time::Duration;
 
 use attache_client::Server;
@@ -18,7 +18,7 @@ struct Notebook(Mutex<Vec<(ServerState, Instant)>>);
 
 impl Observer for Notebook {
     fn state(&self, state: ServerState, _failure: Option<&Failure>) {
-        self.0.lock().unwrap().push((state, Instant::now()));
+        self.0.lock().push((state, Instant::now()));
     }
 
     fn connected(&self, _client: &Client) {}
@@ -32,7 +32,7 @@ impl Observer for Notebook {
 
 impl Notebook {
     fn times_of(&self, wanted: ServerState) -> Vec<Instant> {
-        let noted = self.0.lock().unwrap();
+        let noted = self.0.lock();
         let times = noted.iter().filter(|(state, _)| *state == wanted);
         times.map(|(_, time)| *time).collect()
     }
@@ -86,7 +86,7 @@ impl Begun {
         let servers = (0..count).map(|number| {
             let begun = self.clone();
             let maker = move || {
-                begun.0.lock().unwrap().push((number, epoch.elapsed()));
+                begun.0.lock().push((number, epoch.elapsed()));
                 silent()
             };
             let notebook = Arc::default();
@@ -98,7 +98,7 @@ impl Begun {
 
     /// The first start of each, in seconds.
     fn seconds(&self) -> Vec<(usize, u64)> {
-        let begun = self.0.lock().unwrap();
+        let begun = self.0.lock();
         let mut seen = std::collections::BTreeSet::new();
         let first = begun.iter().filter(|(number, _)| seen.insert(*number));
         first.map(|(number, at)| (*number, at.as_secs())).collect()

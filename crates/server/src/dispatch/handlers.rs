@@ -1,8 +1,9 @@
 //! The methods that run what an author registered: calling tools, reading resources, getting
 //! prompts, completing arguments.
 
+use parking_lot::Mutex;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, OnceLock};
 
 use attache_protocol::{
     CallTool, CallToolResult, ClientCapabilities, CompleteParams, CompletionReference, Content,

@@ -1,10 +1,11 @@
 //! Bodies of requests on their way in: how long they may take, and how much memory those that are
 //! not complete may hold together.
 
+use parking_lot::{Mutex, MutexGuard};
 use std::collections::BTreeMap;
 use std::future::poll_fn;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use axum::body::{Body, Bytes, HttpBody as _};
 use tokio::sync::Notify;
@@ -105,7 +106,7 @@ impl Unfinished {
     }
 
     fn lock(&self) -> MutexGuard<'_, Table> {
-        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+        self.table.lock()
     }
 }
 

@@ -4,11 +4,12 @@
 //! make room, whichever has waited longest first, so that half-sent requests cannot keep others
 //! out (fault 70). What travels on a connection is not known here.
 
+use parking_lot::{Mutex, MutexGuard};
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::io;
 use std::pin::pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
@@ -216,7 +217,7 @@ impl Connections {
     }
 
     fn lock(&self) -> MutexGuard<'_, Table> {
-        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+        self.table.lock()
     }
 }
 
@@ -252,7 +253,7 @@ impl Connection {
     }
 
     fn place(&self) -> MutexGuard<'_, Option<u64>> {
-        self.place.lock().unwrap_or_else(PoisonError::into_inner)
+        self.place.lock()
     }
 }
 

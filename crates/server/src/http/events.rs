@@ -3,12 +3,13 @@
 //! A log is written by whoever works on a request and read by at most one response at a time. What
 //! was read stays until there is no room for it; what was not read is only ever refused at the door.
 
+use parking_lot::{Mutex, MutexGuard};
 use std::collections::VecDeque;
 use std::fmt::Write as _;
 use std::future::Future as _;
 use std::io;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
@@ -230,7 +231,7 @@ impl EventLog {
     }
 
     fn lock(&self) -> MutexGuard<'_, LogState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 }
 

@@ -1,9 +1,10 @@
 //! The bytes that all events of all streams hold together, and who gives some up when it is too
 //! much (fault 70).
 
+use parking_lot::Mutex;
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 
 use super::events::EventLog;
 
@@ -49,7 +50,7 @@ impl KeptEvents {
 
     /// Lists a stream that clients can come back to.
     pub(super) fn list(&self, log: &Arc<EventLog>) {
-        let mut streams = self.streams.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut streams = self.streams.lock();
         if streams.order.len() >= streams.tidy_at {
             streams.order.retain(|it| it.strong_count() > 0);
             streams.tidy_at = FIRST_TIDYING.max(2 * streams.order.len());
@@ -63,7 +64,7 @@ impl KeptEvents {
         if !self.is_full() {
             return;
         }
-        let mut streams = self.streams.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut streams = self.streams.lock();
         for _ in 0..streams.order.len() {
             let Some(oldest) = streams.order.pop_front() else {
                 return;

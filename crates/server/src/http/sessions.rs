@@ -1,8 +1,9 @@
 //! Legacy sessions over HTTP, with the streams a client can come back to.
 
+use parking_lot::{Mutex, MutexGuard};
 use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::time::Instant;
@@ -138,7 +139,7 @@ impl<S: Service> Sessions<S> {
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<String, Arc<Entry<S>>>> {
-        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+        self.table.lock()
     }
 }
 
@@ -157,7 +158,7 @@ impl<S: Service> Entry<S> {
 
     /// Keeps a stream for a client that comes back. The oldest finished ones make room.
     pub(super) fn keep(&self, log: &Arc<EventLog>, limit: usize) {
-        let mut streams = self.streams.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut streams = self.streams.lock();
         streams.insert(log.stream(), Arc::clone(log));
         self.kept.list(log);
         let surplus = streams.len().saturating_sub(limit);
@@ -172,7 +173,7 @@ impl<S: Service> Entry<S> {
         if number == 0 {
             return Some(Arc::clone(&self.general));
         }
-        let streams = self.streams.lock().unwrap_or_else(PoisonError::into_inner);
+        let streams = self.streams.lock();
         let log = streams.get(&number).cloned();
         log.filter(|log| !log.is_forgotten())
     }
@@ -181,21 +182,20 @@ impl<S: Service> Entry<S> {
     pub(super) fn close(&self, service: &S) {
         service.close(&self.session);
         self.general.finish(None);
-        let streams =
-            std::mem::take(&mut *self.streams.lock().unwrap_or_else(PoisonError::into_inner));
+        let streams = std::mem::take(&mut *self.streams.lock());
         for log in streams.values() {
             log.finish(None);
         }
     }
 
     fn note_use(&self) {
-        let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut used = self.used.lock();
         used.again = true;
         used.last = Instant::now();
     }
 
     fn use_of(&self) -> Used {
-        let used = *self.used.lock().unwrap_or_else(PoisonError::into_inner);
+        let used = *self.used.lock();
         Used {
             now: self.general.is_listened_to() || self.working.load(Ordering::Relaxed) > 0,
             ..used
