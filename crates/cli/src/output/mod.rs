@@ -27,6 +27,15 @@ pub(crate) enum Format {
     Json,
 }
 
+impl Format {
+    pub(crate) fn json(is_wanted: bool) -> Self {
+        match is_wanted {
+            true => Self::Json,
+            false => Self::Human,
+        }
+    }
+}
+
 /// How much is said besides results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verbosity {

@@ -18,9 +18,10 @@ const TICK: Duration = Duration::from_millis(100);
 const STEPS: u64 = 1000;
 
 /// Where progress is shown.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum ProgressDisplay {
     /// As a bar, if stderr is a terminal.
+    #[value(name = "auto")]
     Bar,
     /// As a bar, or else as one line per note.
     Always,
