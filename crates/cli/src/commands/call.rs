@@ -6,7 +6,7 @@ use std::time::Duration;
 use attache::TaskStart;
 use attache::host::Call as HostCall;
 use attache::host::policy::CallOrigin;
-use attache::protocol::{CallToolResult, Content, Extra, Json, Payload, Tool};
+use attache::protocol::{CallToolResult, Content, Ending, Extra, Json, Payload, Tool};
 
 use super::{Context, Known, Typed, Verb, listing, save};
 use crate::args::{ProgressArgs, ServerArgs};
@@ -171,7 +171,7 @@ async fn as_task(call: HostCall, server: &str, session: &CommandHost) -> Result<
             let longest = session.host.config(server)?.timeouts.maximum;
             let result = session.run_on(server, task.result(longest)).await;
             if let Err(Failure {
-                kind: Kind::TimedOut | Kind::Cancelled,
+                kind: Kind::Ended(Ending::TimedOut | Ending::Cancelled),
                 ..
             }) = result
             {
