@@ -22,7 +22,7 @@ use crate::failure::Failure;
 use crate::overrides::Overrides;
 use crate::target::{Target, program_name};
 
-/// A server inside this executable. Whoever names it has it, unless a configured one has the name.
+/// A server inside this executable. Naming it suffices, unless a configured one has the name.
 #[derive(Debug)]
 pub(crate) struct BuiltIn {
     pub(crate) name: &'static str,
@@ -68,7 +68,7 @@ pub(crate) struct ServerSelection {
     typed: Option<ServerConfig>,
     /// Servers that are written down wrongly, and how.
     misconfigured: Vec<(String, Problem)>,
-    /// Servers inside this executable that nobody has named.
+    /// Servers inside this executable that take part only by name.
     waiting: Vec<&'static BuiltIn>,
     /// The user has approved calls where the policy says to ask.
     is_approved: bool,

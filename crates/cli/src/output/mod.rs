@@ -103,7 +103,7 @@ impl Output {
         }
     }
 
-    /// Whether somebody can be asked something.
+    /// Whether there is a user to ask.
     pub(crate) fn can_ask(&self) -> bool {
         self.stderr.is_terminal && io::stdin().is_terminal()
     }
