@@ -131,8 +131,17 @@ impl Words {
         };
         match error.kind() {
             ErrorKind::ValueValidation => {
+                let Some(ContextValue::String(value)) = error.get(ContextKind::InvalidValue) else {
+                    return None;
+                };
                 let option = given.split_whitespace().next()?;
-                Some(Failure::usage(format!("{option}: {}", error.source()?)))
+                let cause = error.source()?.to_string();
+                Some(Failure::usage(
+                    match cause.contains(&format!("\"{value}\"")) {
+                        true => format!("{option}: {cause}"),
+                        false => format!("{option}: \"{value}\": {cause}"),
+                    },
+                ))
             }
             ErrorKind::UnknownArgument if self.verbs.is_empty() && !given.starts_with('-') => {
                 Some(unknown_verb(given, table))
@@ -248,6 +257,7 @@ mod tests {
                 &["ls", "--log-level", "loud"],
                 "--log-level: \"loud\" is no log level",
             ),
+            (&["logs", "-n", "many"], "--lines: \"many\": invalid digit"),
             (&["watch"], "there is nothing to watch"),
             (
                 &["tools", "files", "--", "node"],
