@@ -17,7 +17,6 @@ use crate::ask::{self, TerminalQuestions};
 use crate::configuration::problem_failure;
 use crate::failure::{self, Failure};
 use crate::interrupt::Interrupts;
-use crate::invocation::Approval;
 use crate::output::{Output, Style, Text, Verbosity};
 use crate::selection::{BuiltIn, ServerSelection};
 
@@ -35,7 +34,7 @@ pub(crate) struct CommandHost {
     pub(crate) host: Host,
     /// Servers that are written down wrongly, by name, and what to say about each.
     pub(crate) misconfigured: Vec<(String, Failure)>,
-    /// Servers inside this executable that nobody has named.
+    /// Servers inside this executable that take part only by name.
     pub(crate) waiting: Vec<&'static BuiltIn>,
     output: Output,
     interrupts: Interrupts,
@@ -45,11 +44,7 @@ pub(crate) struct CommandHost {
 
 impl CommandHost {
     /// Makes the servers ready to be used. None is started before it is needed.
-    pub(crate) fn open(
-        selection: ServerSelection,
-        log_level: Option<LogLevel>,
-        output: &Output,
-    ) -> Result<Self, Failure> {
+    pub(crate) fn open(selection: ServerSelection, output: &Output) -> Result<Self, Failure> {
         let interrupts = Interrupts::listen()?;
         let misconfigured = selection
             .misconfigured()
@@ -62,14 +57,14 @@ impl CommandHost {
             .into_iter()
             .find(|form| *form != ShutdownForm::Close)
             .unwrap_or(ShutdownForm::Close);
-        let approval = selection.approval();
+        let (is_approved, log_level) = (selection.is_approved(), selection.log_level());
         let mut builder = selection.host()?;
         if output.can_ask() {
-            // Without somebody to ask, servers are not told that they could (C-ELIC-01).
+            // Without a user to ask, servers are not told that they could (C-ELIC-01).
             let asker = TerminalQuestions::new(output.clone());
             builder = builder.questions(asker.clone()).consent(asker);
         }
-        if approval == Approval::Given {
+        if is_approved {
             builder = builder.consent(ask::GivenBeforehand);
         }
         let host = builder.start();

@@ -10,6 +10,7 @@ use std::time::Duration;
 use attache::host::{Cause, Error as HostError, Failure as ServerFailure, Refuser};
 use attache::protocol::{CallTool, Ending, Json, Method as _};
 use attache::{CloseReason, ConnectError, Error, HttpError, Meaning, ServerError};
+use serde::Serialize;
 
 /// How many of the last lines of a server's stderr are shown with a failure.
 const MOST_DETAILS: usize = 20;
@@ -35,19 +36,12 @@ pub(crate) struct Failure {
     pub(crate) details: Vec<String>,
 }
 
-/// The kinds of failure, as scripts see them: the endings of a call other than a result, and what
-/// goes wrong before a call can be made.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The kinds of failure, as scripts see them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub(crate) enum Kind {
     /// The tool ran and failed: its result says how.
     ToolFailed,
-    /// The server answered with an error, or does not have what was asked for.
-    ServerError,
-    TimedOut,
-    Cancelled,
-    NotSent,
-    OutcomeUnknown,
-    ProtocolError,
     Spawn,
     Connect,
     Incompatible,
@@ -56,28 +50,9 @@ pub(crate) enum Kind {
     Refused,
     Auth,
     Unexpected,
-}
-
-impl Kind {
-    pub(crate) fn as_str(self) -> &'static str {
-        match self {
-            Self::ToolFailed => "tool_failed",
-            Self::ServerError => "server_error",
-            Self::TimedOut => "timed_out",
-            Self::Cancelled => "cancelled",
-            Self::NotSent => "not_sent",
-            Self::OutcomeUnknown => "outcome_unknown",
-            Self::ProtocolError => "protocol_error",
-            Self::Spawn => "spawn",
-            Self::Connect => "connect",
-            Self::Incompatible => "incompatible",
-            Self::Config => "config",
-            Self::Usage => "usage",
-            Self::Refused => "refused",
-            Self::Auth => "auth",
-            Self::Unexpected => "unexpected",
-        }
-    }
+    /// A call ended in another way than with a result.
+    #[serde(untagged)]
+    Ended(Ending),
 }
 
 /// The exit codes.
@@ -92,6 +67,20 @@ pub(crate) enum Exit {
     TimedOut = 6,
     Cancelled = 7,
     OutcomeUnknown = 8,
+}
+
+impl From<Ending> for Exit {
+    fn from(ending: Ending) -> Self {
+        match ending {
+            Ending::Result => Self::Done,
+            Ending::ServerError => Self::Failed,
+            Ending::TimedOut => Self::TimedOut,
+            Ending::Cancelled => Self::Cancelled,
+            Ending::NotSent => Self::Unreachable,
+            Ending::OutcomeUnknown => Self::OutcomeUnknown,
+            Ending::ProtocolError => Self::Unexpected,
+        }
+    }
 }
 
 impl From<Exit> for ExitCode {
@@ -115,6 +104,11 @@ impl Failure {
         }
     }
 
+    /// A call ended in this way.
+    pub(crate) fn ended(ending: Ending, message: impl Into<String>) -> Self {
+        Self::new(Kind::Ended(ending), ending.into(), message)
+    }
+
     /// The command line does not make sense.
     pub(crate) fn usage(message: impl Into<String>) -> Self {
         Self::new(Kind::Usage, Exit::Usage, message)
@@ -125,7 +119,7 @@ impl Failure {
         Self::new(Kind::Config, Exit::Usage, message)
     }
 
-    /// Something was not done because nobody allowed it.
+    /// Something was not done because the user has not allowed it.
     pub(crate) fn refused(message: impl Into<String>) -> Self {
         Self::new(Kind::Refused, Exit::Cancelled, message)
     }
@@ -137,7 +131,7 @@ impl Failure {
 
     /// Something is not there, or did not work, on the server's side.
     pub(crate) fn failed(message: impl Into<String>) -> Self {
-        Self::new(Kind::ServerError, Exit::Failed, message)
+        Self::ended(Ending::ServerError, message)
     }
 
     /// Something that should not happen did.
@@ -145,11 +139,12 @@ impl Failure {
         Self::new(Kind::Unexpected, Exit::Unexpected, message)
     }
 
-    /// Whoever reads our output has seen enough: a reason to stop, and nothing to complain about.
+    /// The program that reads our output has seen enough: a reason to stop, and nothing to complain
+    /// about.
     pub(crate) fn reader_left() -> Self {
         Self {
             exit: Exit::Done,
-            ..Self::unexpected("nobody reads the output any more")
+            ..Self::unexpected("the output is not read any more")
         }
     }
 
@@ -289,9 +284,8 @@ impl From<Error> for Failure {
                 method,
                 after,
                 complaint,
-            } => Self::new(
-                Kind::TimedOut,
-                Exit::TimedOut,
+            } => Self::ended(
+                Ending::TimedOut,
                 format!(
                     "{method} was not answered within {}; the server was told to stop{}",
                     time(after),
@@ -300,9 +294,9 @@ impl From<Error> for Failure {
             )
             .hint("give it longer with --timeout, for example --timeout 5m"),
             Error::Cancelled { .. } => cancelled(),
-            Error::NotSent { .. } => Self::new(Kind::NotSent, Exit::Unreachable, message),
+            Error::NotSent { .. } => Self::ended(Ending::NotSent, message),
             Error::OutcomeUnknown { method, .. } => {
-                let failure = Self::new(Kind::OutcomeUnknown, Exit::OutcomeUnknown, message);
+                let failure = Self::ended(Ending::OutcomeUnknown, message);
                 match method.as_str() {
                     CallTool::NAME => {
                         failure.hint("find out whether it took effect before you repeat it")
@@ -310,7 +304,7 @@ impl From<Error> for Failure {
                     _ => failure.hint("it only asked for something, so repeating it is safe"),
                 }
             }
-            Error::Protocol { .. } => Self::new(Kind::ProtocolError, Exit::Unexpected, message)
+            Error::Protocol { .. } => Self::ended(Ending::ProtocolError, message)
                 .hint("the server has a defect; --verbose shows what it writes to stderr"),
             Error::Http { problem, .. } => Self::from_http(&problem, message),
             Error::Unsupported { .. } => Self::failed(message),
@@ -368,28 +362,31 @@ impl Failure {
     }
 
     fn from_http(problem: &HttpError, message: String) -> Self {
-        match problem {
-            HttpError::Authorization(_) => Self::new(Kind::Auth, Exit::Authorization, message),
-            HttpError::ContentType { .. } => {
-                Self::new(Kind::ProtocolError, Exit::Unexpected, message)
+        if let HttpError::Authorization(_) = problem {
+            return Self::new(Kind::Auth, Exit::Authorization, message);
+        }
+        let failure = Self::ended(problem.ending(), message);
+        match problem.ending() {
+            // It was refused at the level of HTTP, so no MCP server has seen it.
+            Ending::ServerError => Self {
+                exit: Exit::Unreachable,
+                ..failure
+            },
+            Ending::OutcomeUnknown => {
+                failure.hint("find out whether it took effect before you repeat it")
             }
-            _ if problem.ending() == Ending::OutcomeUnknown => {
-                Self::new(Kind::OutcomeUnknown, Exit::OutcomeUnknown, message)
-                    .hint("find out whether it took effect before you repeat it")
-            }
-            _ => Self::new(Kind::ServerError, Exit::Unreachable, message),
+            _ => failure,
         }
     }
 
     fn from_server(error: ServerError) -> Self {
         let failure = match error.meaning {
-            Meaning::Cancelled => Self::new(
-                Kind::Cancelled,
-                Exit::Cancelled,
-                format!("the server cancelled it: {error}"),
-            ),
+            Meaning::Cancelled => {
+                let message = format!("the server cancelled it: {error}");
+                Self::ended(Ending::Cancelled, message)
+            }
             Meaning::ToolFailed => Self::tool_failed(error.to_string()),
-            Meaning::TimedOut => Self::new(Kind::TimedOut, Exit::TimedOut, error.to_string()),
+            Meaning::TimedOut => Self::ended(Ending::TimedOut, error.to_string()),
             Meaning::ResourceNotFound => {
                 Self::failed(format!("the resource does not exist: {}", error.message))
                     .hint("`attache resources` lists what there is")
@@ -418,18 +415,16 @@ fn meaning(error: &ServerError) -> Option<Meaning> {
 
 /// The user stopped a request.
 pub(crate) fn cancelled() -> Failure {
-    Failure::new(
-        Kind::Cancelled,
-        Exit::Cancelled,
+    Failure::ended(
+        Ending::Cancelled,
         "the request was cancelled; the server was told",
     )
 }
 
 /// An answer that cannot be read as what it should be.
 pub(crate) fn unreadable(method: &str, error: &serde_json::Error) -> Failure {
-    Failure::new(
-        Kind::ProtocolError,
-        Exit::Unexpected,
+    Failure::ended(
+        Ending::ProtocolError,
         format!("the server's answer to {method} cannot be read: {error}"),
     )
     .hint("--json prints it as it came")
@@ -448,5 +443,22 @@ fn stderr_of(reason: &CloseReason) -> &[String] {
     match reason {
         CloseReason::Exited { stderr, .. } => stderr,
         _ => &[],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_ending_is_a_kind_and_an_exit_code() {
+        let exits = Ending::ALL.map(|ending| Failure::ended(ending, "x").exit as u8);
+        assert_eq!(exits, [0, 5, 6, 7, 4, 8, 1]);
+        for ending in Ending::ALL {
+            let kind = serde_json::to_value(Failure::ended(ending, "x").kind).unwrap();
+            assert_eq!(kind, ending.name());
+        }
+        let kind = serde_json::to_value(Kind::ToolFailed).unwrap();
+        assert_eq!(kind, "tool_failed");
     }
 }

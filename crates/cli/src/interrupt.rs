@@ -8,7 +8,7 @@ use tokio::sync::watch;
 
 use crate::failure::Failure;
 
-/// Tells whether somebody wants this process to stop. Cheap to clone.
+/// Tells whether a signal has asked this process to stop. Cheap to clone.
 #[derive(Clone, Debug)]
 pub(crate) struct Interrupts(watch::Receiver<bool>);
 
@@ -48,7 +48,7 @@ mod platform {
     const STOPPING: [i32; 3] = [SIGINT, SIGTERM, SIGHUP];
 
     /// Passes the first signal on. A second one is handled inside the signal handler, so that it
-    /// works even while this thread is stuck in a write that nobody reads.
+    /// works even while this thread is stuck in a write that is not read.
     pub(super) fn listen(raise: &watch::Sender<bool>) -> io::Result<()> {
         let ignored = ignored_signals();
         let raised_before = Arc::new(AtomicBool::new(false));

@@ -1,9 +1,9 @@
 //! The `attache` command.
 //!
-//! Raw arguments become an [`Invocation`](invocation::Invocation) in one step; a command runs it
-//! and prints its result, or one cause and one remedy. The way of a run: `args` → `invocation` →
-//! `commands` → `output`, with `selection` for which servers there are and `command_host` between a
-//! command and its servers.
+//! The command line becomes a verb with its arguments in one step; the verb runs and prints its
+//! result, or one cause and one remedy. The way of a run: `invocation` → `commands` → `output`, with
+//! `args` for what verbs share, `selection` for which servers there are and `command_host` between a
+//! verb and its servers.
 
 mod args;
 mod arguments;
@@ -25,7 +25,6 @@ use std::process::ExitCode;
 
 use crate::failure::Failure;
 use crate::invocation::Invocation;
-use crate::output::Output;
 
 fn main() -> ExitCode {
     // Servers run as the same user, and the environment holds more than each may know. Guardians
@@ -39,21 +38,20 @@ fn main() -> ExitCode {
         Ok(invocation) => invocation,
         Err(refusal) => return output::refusal(&refusal).into(),
     };
-    let output = Output::new(invocation.format, invocation.verbosity);
     // One thread is enough to wait on one server, and the fastest to start.
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build();
     match runtime {
         Ok(runtime) => {
-            let exit = runtime.block_on(commands::run(invocation, &output));
-            // Somebody may still be looking at a question; nobody waits for the answer.
+            let exit = runtime.block_on(commands::run(invocation));
+            // A thread may still wait for the answer to a question, which has no use any more.
             runtime.shutdown_background();
             exit.into()
         }
         Err(error) => {
             let failure = Failure::unexpected(format!("cannot start the runtime: {error}"));
-            output.conclude(Err(failure)).into()
+            invocation.output.output().conclude(Err(failure)).into()
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Options of the command line that change how servers are started and talked to.
 //!
-//! Owns their meaning for one server. Whose word counts is simple: what was typed wins.
+//! Owns their words and their meaning for one server. Whose word counts is simple: what was typed
+//! wins.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -8,19 +9,56 @@ use std::time::Duration;
 use attache::host::config::{Dialect, Secret, ServerConfig, Transport};
 use attache::protocol::{LogLevel, Revision};
 use attache::{EraChoice, Quirks};
+use clap::Args;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+
+/// The longest time that can be asked for.
+const LONGEST_TIME: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// What was typed about servers, and nothing that was not.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Args)]
 pub(crate) struct Overrides {
-    pub(crate) era: Option<EraChoice>,
-    pub(crate) protocol: Option<Revision>,
-    pub(crate) dialect: Option<Dialect>,
-    pub(crate) start_timeout: Option<Duration>,
-    /// How long one request may take, whatever it is.
-    pub(crate) timeout: Option<Duration>,
-    pub(crate) environment: Vec<(String, String)>,
-    pub(crate) folder: Option<PathBuf>,
+    /// How long one request may take, like 500ms, 30s or 5m
+    #[arg(long, value_name = "TIME", value_parser = parse_time, display_order = 102)]
+    timeout: Option<Duration>,
+    /// How long the server may take to start, like 30s
+    #[arg(long, value_name = "TIME", value_parser = parse_time, help_heading = "Server")]
+    start_timeout: Option<Duration>,
+    /// Set a variable in the server's environment; may be repeated
+    #[arg(
+        long = "env",
+        value_name = "NAME=VALUE",
+        value_parser = parse_variable,
+        help_heading = "Server"
+    )]
+    environment: Vec<(String, String)>,
+    /// Start the server in this folder
+    #[arg(long = "cwd", value_name = "FOLDER", help_heading = "Server")]
+    folder: Option<PathBuf>,
+    /// Show the server's log from this level on, like info
+    #[arg(long, value_name = "LEVEL", help_heading = "Server")]
     pub(crate) log_level: Option<LogLevel>,
+    /// Which protocol era to speak; auto finds out
+    #[arg(
+        long,
+        value_name = "auto|modern|legacy",
+        value_parser = era_parser(),
+        hide_possible_values = true,
+        help_heading = "Server"
+    )]
+    era: Option<EraChoice>,
+    /// The protocol revision to ask for, like 2025-06-18
+    #[arg(long, value_name = "DATE", help_heading = "Server")]
+    protocol: Option<Revision>,
+    /// lsp adds `$/cancelRequest`, `shutdown` and `exit`
+    #[arg(
+        long,
+        value_name = "standard|lsp",
+        value_parser = dialect_parser(),
+        hide_possible_values = true,
+        help_heading = "Server"
+    )]
+    dialect: Option<Dialect>,
 }
 
 impl Overrides {
@@ -49,7 +87,7 @@ impl Overrides {
             timeouts.start = time;
         }
         if let Some(time) = self.timeout {
-            // Whoever names a time means it, whatever progress there is.
+            // A user who names a time means it, whatever progress there is.
             timeouts.request = time;
             timeouts.read = time;
             timeouts.call = time;
@@ -62,6 +100,71 @@ impl Overrides {
             if let Some(folder) = &self.folder {
                 *cwd = Some(folder.clone());
             }
+        }
+    }
+}
+
+pub(crate) fn era_parser() -> impl TypedValueParser<Value = EraChoice> {
+    PossibleValuesParser::new(["auto", "modern", "legacy"]).map(|word| match word.as_str() {
+        "modern" => EraChoice::Modern,
+        "legacy" => EraChoice::Legacy,
+        _ => EraChoice::Auto,
+    })
+}
+
+fn dialect_parser() -> impl TypedValueParser<Value = Dialect> {
+    PossibleValuesParser::new(["standard", "lsp"]).map(|word| match word.as_str() {
+        "lsp" => Dialect::Lsp,
+        _ => Dialect::Standard,
+    })
+}
+
+fn parse_variable(pair: &str) -> Result<(String, String), String> {
+    match pair.split_once('=') {
+        Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
+        _ => Err(format!("\"{pair}\" is not NAME=VALUE")),
+    }
+}
+
+fn parse_time(text: &str) -> Result<Duration, String> {
+    let digits = text.trim_end_matches(|character: char| character.is_ascii_alphabetic());
+    let unit = match &text[digits.len()..] {
+        "ms" => 0.001,
+        "s" => 1.0,
+        "m" => 60.0,
+        "h" => 3600.0,
+        _ => return Err(format!("\"{text}\" is not a time like 500ms, 30s or 5m")),
+    };
+    let amount: f64 = digits
+        .parse()
+        .map_err(|_| format!("\"{text}\" is not a time like 500ms, 30s or 5m"))?;
+    match Duration::try_from_secs_f64(amount * unit) {
+        Ok(time) if time.is_zero() => Err("it must be more than nothing".to_owned()),
+        Ok(time) if time <= LONGEST_TIME => Ok(time),
+        _ => Err(format!("\"{text}\" is not between 1ms and 24h")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_have_a_unit_and_a_limit() {
+        for (text, expected) in [
+            ("500ms", Some(Duration::from_millis(500))),
+            ("1.5s", Some(Duration::from_millis(1500))),
+            ("2m", Some(Duration::from_secs(120))),
+            ("24h", Some(LONGEST_TIME)),
+            ("24.1h", None),
+            ("30", None),
+            ("s", None),
+            ("-1s", None),
+            ("0s", None),
+            ("1d", None),
+            ("1e999s", None),
+        ] {
+            assert_eq!(parse_time(text).ok(), expected, "{text}");
         }
     }
 }

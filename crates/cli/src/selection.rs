@@ -14,15 +14,15 @@ use attache::host::config::{
 };
 use attache::host::policy::{Answers, Lock, Pins};
 use attache::host::{Accounts, Error, Host, HostBuilder, Lifetime, nearest};
+use attache::protocol::LogLevel;
 use attache_builtin::demo;
 
 use crate::configuration::{Configuration, problem_failure};
 use crate::failure::Failure;
-use crate::invocation::Approval;
 use crate::overrides::Overrides;
 use crate::target::{Target, program_name};
 
-/// A server inside this executable. Whoever names it has it, unless a configured one has the name.
+/// A server inside this executable. Naming it suffices, unless a configured one has the name.
 #[derive(Debug)]
 pub(crate) struct BuiltIn {
     pub(crate) name: &'static str,
@@ -68,10 +68,12 @@ pub(crate) struct ServerSelection {
     typed: Option<ServerConfig>,
     /// Servers that are written down wrongly, and how.
     misconfigured: Vec<(String, Problem)>,
-    /// Servers inside this executable that nobody has named.
+    /// Servers inside this executable that take part only by name.
     waiting: Vec<&'static BuiltIn>,
-    /// How the user approves calls where the policy says to ask.
-    approval: Approval,
+    /// The user has approved calls where the policy says to ask.
+    is_approved: bool,
+    /// From which level on the servers' logs are shown.
+    log_level: Option<LogLevel>,
     places: Places,
 }
 
@@ -106,6 +108,7 @@ impl ServerSelection {
         };
         selection.places.logins = configuration.logins_folder();
         selection.places.probes = configuration.state_folder();
+        selection.log_level = overrides.log_level;
         if overrides.are_for_one_server() && selection.len() > 1 {
             return Err(Failure::usage("--env and --cwd are for one server")
                 .hint("name it, or give its command after `--`"));
@@ -143,10 +146,7 @@ impl ServerSelection {
         misconfigured.retain(|server, _| !config.servers.contains_key(server.as_str()));
         Ok(Self {
             config,
-            typed: None,
             misconfigured: misconfigured.into_iter().collect(),
-            waiting: Vec::new(),
-            approval: Approval::Asked,
             places: Places {
                 state,
                 answers: configuration.answers_file(),
@@ -154,6 +154,7 @@ impl ServerSelection {
                 lock: configuration.lock_file(),
                 ..Places::default()
             },
+            ..Self::default()
         })
     }
 
@@ -278,15 +279,20 @@ impl ServerSelection {
         Ok(pins.tightened_by(lock.flatten()))
     }
 
-    /// The same, with calls approved in this way.
-    pub(crate) fn approved(mut self, approval: Approval) -> Self {
-        self.approval = approval;
+    /// The same, with calls approved or to be asked about.
+    pub(crate) fn approved(mut self, is_approved: bool) -> Self {
+        self.is_approved = is_approved;
         self
     }
 
-    /// How the user approves calls where the policy says to ask.
-    pub(crate) fn approval(&self) -> Approval {
-        self.approval
+    /// Whether the user has approved calls where the policy says to ask.
+    pub(crate) fn is_approved(&self) -> bool {
+        self.is_approved
+    }
+
+    /// From which level on the servers' logs are shown.
+    pub(crate) fn log_level(&self) -> Option<LogLevel> {
+        self.log_level
     }
 
     /// The same servers, whose tools are looked at without being pinned.

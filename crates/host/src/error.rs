@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use attache_client::protocol::Ending;
 use attache_client::{CloseReason, Error as ClientError};
 
 use crate::config::ServerName;
@@ -176,6 +177,14 @@ impl Error {
             | Self::Stopped { server }
             | Self::Refused { server, .. }
             | Self::Request { server, .. } => Some(server),
+        }
+    }
+
+    /// How the request ended, for errors that end a request that was issued.
+    pub fn ending(&self) -> Option<Ending> {
+        match self {
+            Self::Request { error, .. } => error.ending(),
+            _ => None,
         }
     }
 

@@ -56,8 +56,8 @@ pub enum EventKind {
     Ended {
         /// The number of this request in this host.
         request: u64,
-        /// How.
-        ending: RequestEnd,
+        /// How; none if it was not issued, or ended with a question that was refused.
+        ending: Option<Ending>,
         /// After how long, in milliseconds.
         after_ms: u64,
     },
@@ -124,43 +124,6 @@ pub enum EventKind {
     },
 }
 
-/// How a request ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum RequestEnd {
-    /// With a result.
-    Result,
-    /// With an error of the server.
-    ServerError,
-    /// No answer came in time.
-    TimedOut,
-    /// The caller cancelled it.
-    Cancelled,
-    /// The connection was lost before it was sent.
-    NotSent,
-    /// The connection was lost after it was sent.
-    OutcomeUnknown,
-    /// The answer broke the protocol.
-    ProtocolError,
-    /// It was never issued.
-    NotIssued,
-}
-
-impl From<Option<Ending>> for RequestEnd {
-    fn from(ending: Option<Ending>) -> Self {
-        match ending {
-            Some(Ending::Result) => Self::Result,
-            Some(Ending::ServerError) => Self::ServerError,
-            Some(Ending::TimedOut) => Self::TimedOut,
-            Some(Ending::Cancelled) => Self::Cancelled,
-            Some(Ending::NotSent) => Self::NotSent,
-            Some(Ending::OutcomeUnknown) => Self::OutcomeUnknown,
-            Some(Ending::ProtocolError) => Self::ProtocolError,
-            None => Self::NotIssued,
-        }
-    }
-}
-
 /// A stream of events, from the moment it was asked for.
 #[derive(Debug)]
 pub struct Events {
@@ -205,17 +168,17 @@ impl EventSource {
         }
     }
 
-    /// Whether anybody listens.
+    /// Whether there is a reader.
     pub(crate) fn is_heard(&self) -> bool {
         self.sender.receiver_count() > 0
     }
 
-    /// Tells everybody who listens. `kind` is made only if somebody does.
+    /// Tells every reader. `kind` is made only if there is one.
     pub(crate) fn emit(&self, server: &ServerName, kind: impl FnOnce() -> EventKind) {
         if !self.is_heard() {
             return;
         }
-        // A full queue drops its oldest event, which somebody has not read yet.
+        // A full queue drops its oldest event, which one of the readers has not read yet.
         if self.sender.len() == EVENT_CAPACITY {
             self.dropped.fetch_add(1, Ordering::Relaxed);
         }

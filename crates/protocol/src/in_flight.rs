@@ -8,50 +8,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::hash::{BuildHasherDefault, Hasher};
 
-/// The ways a call can end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Ending {
-    /// The server answered with a result.
-    Result,
-    /// The server answered with an error.
-    ServerError,
-    /// No answer came in time.
-    TimedOut,
-    /// The caller cancelled or dropped the call.
-    Cancelled,
-    /// The connection was lost before the request was written: safe to repeat.
-    NotSent,
-    /// The request was written and the connection lost: it may have had its effect.
-    OutcomeUnknown,
-    /// The answer broke the protocol.
-    ProtocolError,
-}
-
-impl Ending {
-    /// All endings, in the order a [`Tally`] counts them.
-    pub const ALL: [Self; 7] = [
-        Self::Result,
-        Self::ServerError,
-        Self::TimedOut,
-        Self::Cancelled,
-        Self::NotSent,
-        Self::OutcomeUnknown,
-        Self::ProtocolError,
-    ];
-
-    /// The name used in machine-readable output.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Result => "result",
-            Self::ServerError => "server_error",
-            Self::TimedOut => "timed_out",
-            Self::Cancelled => "cancelled",
-            Self::NotSent => "not_sent",
-            Self::OutcomeUnknown => "outcome_unknown",
-            Self::ProtocolError => "protocol_error",
-        }
-    }
-}
+use crate::ending::Ending;
 
 /// How many calls were issued and how they ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -8,13 +8,15 @@
 //! entry spoils itself only. Writing is exact.
 
 mod dialect;
+mod ending;
 mod in_flight;
 mod mcp;
 mod revision;
 mod wire;
 
 pub use dialect::*;
-pub use in_flight::{Closed, Ending, InFlight, Tally};
+pub use ending::Ending;
+pub use in_flight::{Closed, InFlight, Tally};
 pub use mcp::basics::*;
 pub use mcp::capabilities::*;
 pub use mcp::completion::*;

@@ -332,7 +332,7 @@ fn trustworthy_host(url: &str) -> Option<&str> {
 
 /// Lines that the user types.
 enum Lines {
-    /// Nobody has asked for any yet.
+    /// No line has been asked for yet.
     NotStarted,
     /// A thread of its own reads them, because reading a terminal cannot be interrupted.
     Typed(mpsc::Receiver<String>),

@@ -13,13 +13,76 @@ use attache::host::Accounts;
 use attache::host::config::ServerName;
 use serde::Serialize;
 
-use crate::configuration::Configuration;
+use super::{Context, Known, Typed, Verb};
+use crate::args::{ConfigArgs, ServerOption};
 use crate::failure::{Exit, Failure, Kind};
 use crate::interrupt::Interrupts;
 use crate::output::{Format, Output, Style, Text, json};
 use crate::overrides::Overrides;
 use crate::selection::ServerSelection;
 use crate::target::Target;
+
+/// Log in to servers behind a URL, log out, or see where you are logged in
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  attache auth login tracker")]
+pub(crate) struct Auth {
+    #[command(subcommand)]
+    verb: AuthVerb,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum AuthVerb {
+    /// Show where you are logged in
+    #[command(after_help = "Example:\n  attache auth status --json")]
+    Status {
+        /// The server's name or URL; all servers if there is none
+        #[arg(value_name = "SERVER")]
+        name: Option<String>,
+        #[command(flatten)]
+        config: ConfigArgs,
+        #[command(flatten)]
+        option: ServerOption,
+    },
+    /// Log in with a browser, or as the configuration says
+    #[command(after_help = "Example:\n  attache auth login https://example.org/mcp")]
+    Login(OneServer),
+    /// Log out: tokens are revoked where that is offered, and forgotten
+    #[command(after_help = "Example:\n  attache auth logout tracker")]
+    Logout(OneServer),
+}
+
+#[derive(Debug, clap::Args)]
+struct OneServer {
+    /// The server's name or URL
+    #[arg(value_name = "SERVER")]
+    name: String,
+    #[command(flatten)]
+    config: ConfigArgs,
+}
+
+impl Verb for Auth {
+    async fn run(self, context: &Context) -> Result<(), Failure> {
+        let output = &context.output;
+        match self.verb {
+            AuthVerb::Status {
+                name,
+                config,
+                option,
+            } => status(&selection(option.or_name(name)?, &config)?, output).await,
+            AuthVerb::Login(server) => login(server, output).await,
+            AuthVerb::Logout(server) => logout(server, output).await,
+        }
+    }
+
+    fn complete(typed: &Typed, known: &Known) -> Vec<String> {
+        known.servers_at_first(typed)
+    }
+}
+
+fn selection(word: Option<String>, config: &ConfigArgs) -> Result<ServerSelection, Failure> {
+    let target = Target::read(word, Vec::new())?;
+    ServerSelection::of(&target, &config.configuration()?, &Overrides::default())
+}
 
 /// What is known about the login at one server.
 #[derive(Serialize)]
@@ -72,12 +135,7 @@ impl Account {
 }
 
 /// Shows where the user is logged in. Asks no server.
-pub(super) async fn status(
-    target: &Target,
-    configuration: &Configuration,
-    output: &Output,
-) -> Result<(), Failure> {
-    let selection = ServerSelection::of(target, configuration, &Overrides::default())?;
+async fn status(selection: &ServerSelection, output: &Output) -> Result<(), Failure> {
     let accounts = selection.accounts();
     let mut known = Vec::new();
     for server in selection.servers() {
@@ -112,13 +170,9 @@ pub(super) async fn status(
 }
 
 /// Logs in, with the browser of this machine where a person has to.
-pub(super) async fn login(
-    target: &Target,
-    configuration: &Configuration,
-    output: &Output,
-) -> Result<(), Failure> {
+async fn login(server: OneServer, output: &Output) -> Result<(), Failure> {
     let shown = output.clone();
-    let (name, oauth) = account(target, configuration, |accounts| {
+    let (name, oauth) = account(server, |accounts| {
         accounts
             .user_agent(Arc::new(SystemBrowser))
             .on_event(move |_, event| show(&event, &shown))
@@ -144,12 +198,8 @@ fn tell_of_login(name: &ServerName, details: LoginDetails, output: &Output) -> R
 }
 
 /// Logs out, whatever the authorization server says to it.
-pub(super) async fn logout(
-    target: &Target,
-    configuration: &Configuration,
-    output: &Output,
-) -> Result<(), Failure> {
-    let (name, oauth) = account(target, configuration, |accounts| accounts)?;
+async fn logout(server: OneServer, output: &Output) -> Result<(), Failure> {
+    let (name, oauth) = account(server, |accounts| accounts)?;
     let outcome = oauth
         .logout()
         .await
@@ -178,11 +228,10 @@ pub(super) async fn logout(
 
 /// The login at the one server that is meant.
 fn account(
-    target: &Target,
-    configuration: &Configuration,
+    server: OneServer,
     prepare: impl FnOnce(Accounts) -> Accounts,
 ) -> Result<(ServerName, OAuth), Failure> {
-    let selection = ServerSelection::of(target, configuration, &Overrides::default())?;
+    let selection = selection(Some(server.name), &server.config)?;
     let accounts = prepare(selection.accounts());
     let Some(server) = selection.servers().next() else {
         return Err(Failure::usage("which server is meant?"));

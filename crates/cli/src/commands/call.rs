@@ -1,77 +1,141 @@
 //! `attache call`.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use attache::TaskStart;
 use attache::host::Call as HostCall;
 use attache::host::policy::CallOrigin;
-use attache::protocol::{CallToolResult, Content, Json, Payload, Tool};
+use attache::protocol::{CallToolResult, Content, Ending, Extra, Json, Payload, Tool};
 
-use super::{listing, save};
-use crate::arguments::{self, Schema};
+use super::{Context, Known, Typed, Verb, listing, save};
+use crate::args::{ProgressArgs, ServerArgs};
+use crate::arguments::{self, Given, Schema};
 use crate::command_host::CommandHost;
 use crate::failure::{self, Failure, Kind};
-use crate::invocation::{Call, Listing};
-use crate::output::{Format, Output, Text, human};
+use crate::output::{Format, Text, human};
+
+/// Call a tool
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Tool arguments:
+  key=value       a value of the type that the tool's schema says; text if it allows text.
+                  Repeat the key for a list; a.b=value reaches into an object.
+  key=@file       the same, read from a file (- is stdin)
+  key:=json       a JSON value, for example count:=3, tags:='[\"a\"]', note:=null
+  key:=@file      the same, read from a file
+
+The tools are listed first, to know these types and to say so if there is no such tool;
+--no-list calls without looking.
+
+Example:
+  attache call notes/search query=tea
+  attache call get_current_time timezone=Europe/Paris -- uvx mcp-server-time")]
+pub(crate) struct Call {
+    /// The tool's name, as SERVER/TOOL or alone if no other server has it
+    tool: String,
+    /// The tool's arguments, see below
+    #[arg(value_name = "KEY=VALUE")]
+    arguments: Vec<String>,
+    /// All arguments as one JSON object, or @file, or - for stdin
+    #[arg(long, value_name = "JSON")]
+    args: Option<String>,
+    /// Do not list the tools first
+    #[arg(long)]
+    no_list: bool,
+    /// Call it without asking where the policy says to ask
+    #[arg(short, long)]
+    yes: bool,
+    #[command(flatten)]
+    progress: ProgressArgs,
+    /// Save the first image, sound or other binary content
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+    #[command(flatten)]
+    servers: ServerArgs,
+}
 
 /// How long a server may take to acknowledge that a task is not wanted any more.
 const CANCEL_PATIENCE: Duration = Duration::from_secs(1);
 
-pub(super) async fn run(call: Call, session: &CommandHost, output: &Output) -> Result<(), Failure> {
-    let (server, name, schema, way) = match call.listing {
-        Listing::First => {
-            let (server, tool) = listing::find::<Tool>(&call.tool, "tool", session, output).await?;
+impl Verb for Call {
+    async fn run(self, context: &Context) -> Result<(), Failure> {
+        let output = &context.output;
+        let arguments = Given::parse_all(&self.arguments)?;
+        let whole = match &self.args {
+            Some(word) => arguments::read_whole(word)?,
+            None => Extra::default(),
+        };
+        let (_, selection) = self.servers.selection()?;
+        let selection = selection.narrowed_by(&self.tool)?.approved(self.yes);
+        let session = context.open(selection).await?;
+        let (server, name, schema, way) = if self.no_list {
+            let found = session.run(session.host.resolve::<Tool>(&self.tool));
+            let found = found.await?;
+            (found.server, found.tool, Schema::parse("{}"), Way::Request)
+        } else {
+            let (server, tool) = listing::find::<Tool>(&self.tool, "tool", session, output).await?;
             let way = Way::of(&tool, server.as_str(), session);
             let schema = Schema::of_tool(&tool);
             (server, tool.name, schema, way)
+        };
+        let assembled = arguments::assemble(whole, &arguments, &schema, &name)?;
+        for unmentioned in &assembled.unmentioned {
+            output.note(&format!(
+                "the schema of {name} does not mention \"{unmentioned}\"; it is sent all the same"
+            ));
         }
-        Listing::Skip => {
-            let found = session.run(session.host.resolve::<Tool>(&call.tool));
-            let found = found.await?;
-            (found.server, found.tool, Schema::parse("{}"), Way::Request)
+        let progress = output.progress(&name, self.progress.progress);
+        // What a person types is its own consent; pins, `deny` and `ask` hold all the same.
+        let request = session
+            .host
+            .call(format!("{server}/{name}"), assembled.arguments)
+            .origin(CallOrigin::Person);
+        let payload = match way {
+            Way::Request => {
+                let request = match progress.listener() {
+                    Some(listener) => request.on_progress(listener),
+                    None => request,
+                };
+                progress.during(session.run(request.raw())).await?
+            }
+            Way::Task => {
+                let work = as_task(request, server.as_str(), session);
+                progress.during(work).await?
+            }
+        };
+        drop(progress);
+        let result: Result<CallToolResult, _> = payload.decode();
+        let result = result.map_err(|error| failure::unreadable("tools/call", &error));
+        if output.format == Format::Json {
+            output.document(&String::from_utf8_lossy(payload.as_bytes()))?;
         }
-    };
-    let assembled = arguments::assemble(call.whole, &call.arguments, &schema, &name)?;
-    for unmentioned in &assembled.unmentioned {
-        output.note(&format!(
-            "the schema of {name} does not mention \"{unmentioned}\"; it is sent all the same"
-        ));
-    }
-    let progress = output.progress(&name, call.progress);
-    // What a person types is its own consent; pins, `deny` and `ask` hold all the same.
-    let request = session
-        .host
-        .call(format!("{server}/{name}"), assembled.arguments)
-        .origin(CallOrigin::Person);
-    let payload = match way {
-        Way::Request => {
-            let request = match progress.listener() {
-                Some(listener) => request.on_progress(listener),
-                None => request,
-            };
-            progress.during(session.run(request.raw())).await?
+        let result = result.map_err(|failure| failure.of(server.as_str()))?;
+        if output.format == Format::Human {
+            output.text(&show(&result))?;
         }
-        Way::Task => {
-            let work = as_task(request, server.as_str(), session);
-            progress.during(work).await?
+        if result.is_error {
+            return Err(failed(&name, &result, output.format).of(server.as_str()));
         }
-    };
-    drop(progress);
-    let result: Result<CallToolResult, _> = payload.decode();
-    let result = result.map_err(|error| failure::unreadable("tools/call", &error));
-    if output.format == Format::Json {
-        output.document(&String::from_utf8_lossy(payload.as_bytes()))?;
+        match &self.out {
+            Some(file) => save::first_binary(&result.content, file, output),
+            None => Ok(()),
+        }
     }
-    let result = result.map_err(|failure| failure.of(server.as_str()))?;
-    if output.format == Format::Human {
-        output.text(&show(&result))?;
-    }
-    if result.is_error {
-        return Err(failed(&name, &result, output.format).of(server.as_str()));
-    }
-    match &call.out {
-        Some(file) => save::first_binary(&result.content, file, output),
-        None => Ok(()),
+
+    fn complete(typed: &Typed, known: &Known) -> Vec<String> {
+        let Some(name) = typed.positional.first() else {
+            return known.names::<Tool>(&typed.current);
+        };
+        let Some(tool) = known.find::<Tool>(name) else {
+            return Vec::new();
+        };
+        let schema = Schema::of_tool(&tool);
+        if let Some((key, _)) = typed.current.split_once('=') {
+            let values = schema.choices_for(key).into_iter();
+            return values.map(|value| format!("{key}={value}")).collect();
+        }
+        typed.keys_without_value(schema.names().iter().map(String::as_str))
     }
 }
 
@@ -107,7 +171,7 @@ async fn as_task(call: HostCall, server: &str, session: &CommandHost) -> Result<
             let longest = session.host.config(server)?.timeouts.maximum;
             let result = session.run_on(server, task.result(longest)).await;
             if let Err(Failure {
-                kind: Kind::TimedOut | Kind::Cancelled,
+                kind: Kind::Ended(Ending::TimedOut | Ending::Cancelled),
                 ..
             }) = result
             {

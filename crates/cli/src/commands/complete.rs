@@ -12,54 +12,61 @@ use attache::host::config::{Config, ServerConfig};
 use attache::host::manifest::remembered;
 use attache::host::manifest_folder;
 use attache::host::names::{Directory, ToolName};
-use attache::protocol::{Prompt, Resource, Tool};
-use clap::{Arg, Command};
+use attache::protocol::Resource;
+use clap::{Arg, Command, CommandFactory as _};
 
-use crate::args::RawArgs;
-use crate::arguments::Schema;
+use super::{AnyVerb, Context, Verb};
 use crate::configuration::Configuration;
 use crate::failure::Failure;
-use crate::invocation::Quoting;
-use crate::output::{Output, safe_text};
+use crate::invocation::Invocation;
+use crate::output::safe_text;
 use crate::selection;
 
-pub(super) fn run(
-    words: &[String],
-    quoting: Quoting,
-    configuration: &Configuration,
-    output: &Output,
-) -> Result<(), Failure> {
-    let Some((current, before)) = words.split_last() else {
-        return Ok(());
-    };
-    // Inside quotes of the user's own, ours would mean something else.
-    if quoted(current) != *current {
-        return Ok(());
-    }
-    let typed = Typed::read(before);
-    let configuration = match &typed.config {
-        Some(file) => Configuration::new(Some(PathBuf::from(file)))?,
-        None => configuration.clone(),
-    };
-    let known = Known::new(&configuration, &typed, current);
-    let mut answer = String::new();
-    for candidate in candidates(&typed, current, &known) {
-        let is_harmless = safe_text::one_line(&candidate) == candidate.as_str()
-            && (current.starts_with('-') || !candidate.starts_with('-'));
-        if is_harmless && candidate.starts_with(current.as_str()) && !candidate.contains(' ') {
-            answer.push_str(&match quoting {
-                Quoting::Ours => quoted(&candidate),
-                Quoting::OfTheShell => candidate,
-            });
-            answer.push('\n');
+/// What the shell scripts ask: the words typed so far, the last one unfinished
+#[derive(Debug, clap::Args)]
+pub(crate) struct Complete {
+    /// For a shell that quotes what it inserts
+    #[arg(long)]
+    plain: bool,
+    #[arg(last = true)]
+    words: Vec<String>,
+}
+
+impl Verb for Complete {
+    async fn run(self, context: &Context) -> Result<(), Failure> {
+        let Some((current, before)) = self.words.split_last() else {
+            return Ok(());
+        };
+        // Inside quotes of the user's own, ours would mean something else.
+        if quoted(current) != *current {
+            return Ok(());
         }
+        let typed = Typed::read(before, current);
+        let configuration = Configuration::new(typed.config.as_ref().map(PathBuf::from))?;
+        let known = Known::new(&configuration, &typed);
+        let mut answer = String::new();
+        for candidate in candidates(&typed, &known) {
+            let is_harmless = safe_text::one_line(&candidate) == candidate.as_str()
+                && (current.starts_with('-') || !candidate.starts_with('-'));
+            if is_harmless && candidate.starts_with(current.as_str()) && !candidate.contains(' ') {
+                answer.push_str(&match self.plain {
+                    true => candidate,
+                    false => quoted(&candidate),
+                });
+                answer.push('\n');
+            }
+        }
+        context.output.ready_made(&answer)
     }
-    output.ready_made(&answer)
+
+    fn complete(_: &Typed, _: &Known) -> Vec<String> {
+        Vec::new()
+    }
 }
 
 /// A word as bash and zsh read it back, whatever their options: a backslash before every character
-/// that could mean something to either. The text is a server's, and nobody looks at it twice before
-/// pressing Enter (S25).
+/// that could mean something to either. The text is a server's, and users do not look at it twice
+/// before they press Enter (S25).
 fn quoted(word: &str) -> String {
     let mut quoted = String::with_capacity(word.len());
     for (at, found) in word.char_indices() {
@@ -75,12 +82,13 @@ fn quoted(word: &str) -> String {
     quoted
 }
 
-/// The words before the one being typed.
-struct Typed {
+/// The word being typed, and those before it.
+pub(crate) struct Typed {
+    pub(crate) current: String,
     command: Command,
     /// The verbs so far: one, or two for `config`.
-    verbs: Vec<String>,
-    positional: Vec<String>,
+    pub(crate) verbs: Vec<String>,
+    pub(crate) positional: Vec<String>,
     /// The option whose value is being typed.
     option: Option<Arg>,
     config: Option<String>,
@@ -90,10 +98,11 @@ struct Typed {
 }
 
 impl Typed {
-    fn read(words: &[String]) -> Self {
-        let mut root = RawArgs::table();
+    fn read(words: &[String], current: &str) -> Self {
+        let mut root = Invocation::command();
         root.build();
         let mut typed = Self {
+            current: current.to_owned(),
             command: root,
             verbs: Vec::new(),
             positional: Vec::new(),
@@ -130,12 +139,22 @@ impl Typed {
     }
 
     /// The server that the name of a tool or prompt begins with.
-    fn server_of_entry<'a>(&'a self, current: &'a str) -> Option<&'a str> {
-        let verb = self.verbs.first()?;
-        let is_about_entries = ["call", "prompt"].contains(&verb.as_str());
-        let name = self.positional.first().map_or(current, String::as_str);
-        let (server, _) = name.split_once('/').filter(|_| is_about_entries)?;
-        Some(server)
+    fn server_of_entry(&self) -> Option<&str> {
+        let name = self.positional.first().unwrap_or(&self.current);
+        Some(name.split_once('/')?.0)
+    }
+
+    /// Those of a tool's or prompt's keys that have no value yet, each ready to be given one.
+    pub(crate) fn keys_without_value<'a>(
+        &self,
+        keys: impl Iterator<Item = &'a str>,
+    ) -> Vec<String> {
+        let given = self.positional.iter().skip(1);
+        let given = given.map(|word| word.split(['=', ':']).next().unwrap_or(word));
+        let given: BTreeSet<&str> = given.collect();
+        keys.filter(|key| !given.contains(key))
+            .map(|key| format!("{key}="))
+            .collect()
     }
 
     fn find_option(&self, word: &str) -> Option<Arg> {
@@ -150,90 +169,41 @@ impl Typed {
     }
 }
 
-fn candidates(typed: &Typed, current: &str, known: &Known) -> Vec<String> {
+fn candidates(typed: &Typed, known: &Known) -> Vec<String> {
+    let names = |values: Vec<clap::builder::PossibleValue>| -> Vec<String> {
+        values.iter().map(|it| it.get_name().to_owned()).collect()
+    };
     if typed.is_in_command {
         return Vec::new();
     }
     if let Some(option) = &typed.option {
         return match option.get_id().as_str() {
-            "server_option" => known.server_names(current),
-            _ => {
-                let values = option.get_possible_values();
-                values.iter().map(|it| it.get_name().to_owned()).collect()
-            }
+            "server_option" => known.server_names(&typed.current),
+            _ => names(option.get_possible_values()),
         };
     }
-    if current.starts_with('-') {
+    if typed.current.starts_with('-') {
         let options = typed.command.get_arguments();
         let options = options.filter(|option| !option.is_hide_set());
         return options
             .filter_map(|option| Some(format!("--{}", option.get_long()?)))
             .collect();
     }
-    let first = typed.positional.first();
-    let verbs: Vec<&str> = typed.verbs.iter().map(String::as_str).collect();
-    match (verbs.as_slice(), first) {
-        ([] | ["auth" | "config"], None) => {
-            let verbs = typed.command.get_subcommands();
-            let verbs = verbs.filter(|verb| !verb.is_hide_set());
-            verbs.map(|verb| verb.get_name().to_owned()).collect()
-        }
-        (["completions"], None) => ["bash", "zsh", "fish"].map(str::to_owned).to_vec(),
-        (
-            ["ls" | "tools" | "resources" | "prompts" | "doctor" | "logs" | "trust"] | ["auth", _],
-            None,
-        ) => known.server_names(current),
-        (["serve"], None) => {
-            let served = typed.command.get_positionals().next();
-            let served = served.map(Arg::get_possible_values).unwrap_or_default();
-            served.iter().map(|it| it.get_name().to_owned()).collect()
-        }
-        (["call"], None) => known.names::<Tool>(current),
-        (["prompt"], None) => known.names::<Prompt>(current),
-        (["read"], None) | (["watch"], _) => {
-            let resources = known.entries::<Resource>();
-            resources.map(|(_, resource)| resource.uri).collect()
-        }
-        (["call"], Some(tool)) => tool_arguments(tool, typed, current, known),
-        (["prompt"], Some(prompt)) => prompt_arguments(prompt, typed, known),
-        _ => Vec::new(),
+    if typed.command.has_subcommands() {
+        let verbs = typed.command.get_subcommands();
+        let verbs = verbs.filter(|verb| !verb.is_hide_set() && typed.positional.is_empty());
+        return verbs.map(|verb| verb.get_name().to_owned()).collect();
     }
-}
-
-fn tool_arguments(name: &str, typed: &Typed, current: &str, known: &Known) -> Vec<String> {
-    let Some(tool) = known.find::<Tool>(name) else {
-        return Vec::new();
-    };
-    let schema = Schema::of_tool(&tool);
-    if let Some((key, _)) = current.split_once('=') {
-        let values = schema.choices_for(key).into_iter();
-        return values.map(|value| format!("{key}={value}")).collect();
+    let argument = typed.command.get_positionals().nth(typed.positional.len());
+    let enumerated = names(argument.map(Arg::get_possible_values).unwrap_or_default());
+    match (enumerated.is_empty(), typed.verbs.first()) {
+        (true, Some(verb)) => AnyVerb::complete(verb, typed, known),
+        _ => enumerated,
     }
-    unused(schema.names().iter().map(String::as_str), typed)
-}
-
-fn prompt_arguments(name: &str, typed: &Typed, known: &Known) -> Vec<String> {
-    let Some(prompt) = known.find::<Prompt>(name) else {
-        return Vec::new();
-    };
-    let arguments = prompt.arguments.iter().flatten();
-    unused(arguments.map(|argument| argument.name.as_str()), typed)
-}
-
-/// The names that have no value yet, each ready to be given one.
-fn unused<'a>(names: impl Iterator<Item = &'a str>, typed: &Typed) -> Vec<String> {
-    let used: BTreeSet<&str> = typed.positional[1..]
-        .iter()
-        .map(|word| word.split(['=', ':']).next().unwrap_or(word))
-        .collect();
-    names
-        .filter(|name| !used.contains(name))
-        .map(|name| format!("{name}="))
-        .collect()
 }
 
 /// The servers, and what is remembered of each.
-struct Known {
+pub(crate) struct Known {
     servers: Vec<ServerConfig>,
     /// Nothing is configured, so the servers inside this executable are all there are.
     is_unconfigured: bool,
@@ -242,7 +212,7 @@ struct Known {
 
 impl Known {
     /// A file that cannot be read knows no servers; this is no place to complain.
-    fn new(configuration: &Configuration, typed: &Typed, current: &str) -> Self {
+    fn new(configuration: &Configuration, typed: &Typed) -> Self {
         let loaded = configuration.load();
         let is_unconfigured = matches!(loaded, Ok(None));
         let config = match loaded {
@@ -252,7 +222,7 @@ impl Known {
         };
         let mut servers: Vec<ServerConfig> = config.servers.into_values().collect();
         let named = typed.server.as_deref();
-        let named = named.or_else(|| typed.server_of_entry(current));
+        let named = named.or_else(|| typed.server_of_entry());
         let is_known = |name: &str| servers.iter().any(|server| server.name.as_str() == name);
         let built_in = named
             .filter(|name| !is_known(name))
@@ -269,6 +239,14 @@ impl Known {
         }
     }
 
+    /// The servers, where the first word of a verb is one.
+    pub(crate) fn servers_at_first(&self, typed: &Typed) -> Vec<String> {
+        match typed.positional.is_empty() {
+            true => self.server_names(&typed.current),
+            false => Vec::new(),
+        }
+    }
+
     /// Servers inside this executable are offered beside configured ones only to who has begun to
     /// type their names.
     fn server_names(&self, current: &str) -> Vec<String> {
@@ -280,6 +258,11 @@ impl Known {
         let mut seen = BTreeSet::new();
         names.retain(|name| seen.insert(name.clone()));
         names
+    }
+
+    pub(crate) fn uris(&self) -> Vec<String> {
+        let resources = self.entries::<Resource>();
+        resources.map(|(_, resource)| resource.uri).collect()
     }
 
     fn entries<T: Listable>(&self) -> impl Iterator<Item = (ToolName, T)> {
@@ -296,7 +279,7 @@ impl Known {
 
     /// The names of entries: plain ones where they suffice, and all qualified ones. A server of
     /// which nothing is remembered is offered as the beginning of a name.
-    fn names<T: Listable>(&self, current: &str) -> Vec<String> {
+    pub(crate) fn names<T: Listable>(&self, current: &str) -> Vec<String> {
         let names: Vec<ToolName> = self.entries::<T>().map(|(name, _)| name).collect();
         let directory = Directory::new(names.iter().cloned());
         let plain = names
@@ -310,7 +293,7 @@ impl Known {
         plain.chain(qualified).chain(unknown).collect()
     }
 
-    fn find<T: Listable>(&self, given: &str) -> Option<T> {
+    pub(crate) fn find<T: Listable>(&self, given: &str) -> Option<T> {
         let names = self.entries::<T>().map(|(name, _)| name);
         let found = Directory::new(names).resolve(given).ok()?;
         let mut entries = self.entries::<T>();

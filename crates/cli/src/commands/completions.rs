@@ -4,9 +4,29 @@
 //! servers, so no script may have the shell evaluate one: bash and zsh insert answers as they are,
 //! which `complete` has quoted, and fish quotes them itself (S25).
 
-use crate::args::Shell;
+use clap::ValueEnum;
+
+use super::{Context, Known, Typed, Verb};
 use crate::failure::Failure;
-use crate::output::Output;
+
+/// Print a script that makes a shell complete servers, tools and arguments
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Example:
+  attache completions bash > ~/.local/share/bash-completion/completions/attache
+  attache completions zsh > ~/.zfunc/_attache
+  attache completions fish > ~/.config/fish/completions/attache.fish")]
+pub(crate) struct Completions {
+    /// The shell
+    shell: Shell,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Shell {
+    Bash,
+    Zsh,
+    Fish,
+}
 
 /// Bash breaks words at `=` and `:`, so the words are taken from the line itself, and of each
 /// answer only what follows the last such mark is given back.
@@ -57,10 +77,16 @@ end
 complete -c attache -f -a '(__attache_complete)'
 "#;
 
-pub(super) fn run(shell: Shell, output: &Output) -> Result<(), Failure> {
-    output.ready_made(match shell {
-        Shell::Bash => BASH,
-        Shell::Zsh => ZSH,
-        Shell::Fish => FISH,
-    })
+impl Verb for Completions {
+    async fn run(self, context: &Context) -> Result<(), Failure> {
+        context.output.ready_made(match self.shell {
+            Shell::Bash => BASH,
+            Shell::Zsh => ZSH,
+            Shell::Fish => FISH,
+        })
+    }
+
+    fn complete(_: &Typed, _: &Known) -> Vec<String> {
+        Vec::new()
+    }
 }

@@ -12,9 +12,9 @@ use attache::host::config::ServerName;
 use attache::host::{Error, List, nearest};
 use serde::Serialize;
 
+use crate::args::Completeness;
 use crate::command_host::CommandHost;
 use crate::failure::{Exit, Failure, Kind};
-use crate::invocation::Completeness;
 use crate::output::{Output, Text, human};
 
 /// How long servers are waited for by who accepts less than all answers: while something is known
@@ -26,11 +26,11 @@ const PARTIAL_UNKNOWN: Duration = Duration::from_secs(10);
 /// A list that waits for servers as the user wishes: until all have answered or their time to start
 /// is over, or not longer than a partial answer is worth.
 pub(super) fn waiting<T: Listable>(list: List<T>, completeness: Completeness) -> List<T> {
-    match completeness {
-        Completeness::Whole => list.for_all(),
-        Completeness::Partial => list
+    match completeness.partial {
+        true => list
             .remembered_after(PARTIAL)
             .starting_after(PARTIAL_UNKNOWN),
+        false => list.for_all(),
     }
 }
 
@@ -64,7 +64,7 @@ pub(super) async fn fetch<T: Listable>(
 ) -> Result<Listed<T>, Failure> {
     let list = waiting(session.host.list::<T>(), completeness);
     let mut list: Aggregate<T> = session.run(list).await?;
-    if completeness == Completeness::Partial {
+    if completeness.partial {
         live_first(&mut list);
     }
     for answer in &list.servers {
@@ -220,7 +220,7 @@ pub(super) fn all_answered(
     servers: usize,
     completeness: Completeness,
 ) -> Result<(), Failure> {
-    if silent.is_empty() || completeness == Completeness::Partial {
+    if silent.is_empty() || completeness.partial {
         return Ok(());
     }
     let answered = servers - silent.len();

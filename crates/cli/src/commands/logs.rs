@@ -12,10 +12,10 @@ use attache::host::log_files::{FILE_BYTES, log_path};
 use attache::host::log_folder;
 use serde::Serialize;
 
-use crate::configuration::Configuration;
+use super::{Context, Known, Typed, Verb};
+use crate::args::{ConfigArgs, ServerOption};
 use crate::failure::Failure;
 use crate::interrupt::Interrupts;
-use crate::invocation::Follow;
 use crate::output::{Format, Output, Style, Text, json};
 use crate::overrides::Overrides;
 use crate::selection::ServerSelection;
@@ -23,6 +23,31 @@ use crate::target::Target;
 
 /// How often files are looked at for new lines.
 const INTERVAL: Duration = Duration::from_millis(200);
+
+/// Print the log files of servers: their stderr, logs and states
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  attache logs notes --follow")]
+pub(crate) struct Logs {
+    /// The server's name; all servers if there is none
+    #[arg(value_name = "SERVER")]
+    name: Option<String>,
+    /// Go on as lines come, until Ctrl-C
+    #[arg(short, long)]
+    follow: bool,
+    /// How many lines of each server to begin with
+    #[arg(
+        short = 'n',
+        long,
+        value_name = "COUNT",
+        default_value_t = 100,
+        hide_default_value = true
+    )]
+    lines: usize,
+    #[command(flatten)]
+    config: ConfigArgs,
+    #[command(flatten)]
+    option: ServerOption,
+}
 
 /// One line, for `--json`.
 #[derive(Serialize)]
@@ -40,54 +65,57 @@ struct Log {
     unfinished: String,
 }
 
-pub(super) async fn run(
-    target: &Target,
-    configuration: &Configuration,
-    follow: Follow,
-    lines: usize,
-    output: &Output,
-) -> Result<(), Failure> {
-    if let Target::Command { .. } | Target::Url(_) = target {
-        return Err(
-            Failure::usage("servers that are started on the spot have no log file")
-                .hint("--verbose shows what such a server writes to stderr"),
-        );
-    }
-    let Some(state) = configuration.state_folder() else {
-        return Err(Failure::config("there is no folder for log files").hint("set HOME"));
-    };
-    let folder = log_folder(&state);
-    let selection = ServerSelection::of(target, configuration, &Overrides::default())?;
-    let logs = selection.names().into_iter().map(|server| Log {
-        path: log_path(&folder, &server),
-        server,
-        read: 0,
-        unfinished: String::new(),
-    });
-    let mut logs: Vec<Log> = logs.collect();
-    let several = logs.len() > 1;
-    for log in &mut logs {
-        let new = log.new_lines();
-        let skipped = new.len().saturating_sub(lines);
-        log.show(&new[skipped..], several, output)?;
-    }
-    if follow == Follow::No {
-        if logs.iter().all(|log| log.read == 0) {
-            output.note(&format!("nothing has been logged in {}", folder.display()));
+impl Verb for Logs {
+    async fn run(self, context: &Context) -> Result<(), Failure> {
+        let output = &context.output;
+        let target = Target::read(self.option.or_name(self.name)?, Vec::new())?;
+        let configuration = self.config.configuration()?;
+        if let Target::Command { .. } | Target::Url(_) = target {
+            return Err(
+                Failure::usage("servers that are started on the spot have no log file")
+                    .hint("--verbose shows what such a server writes to stderr"),
+            );
         }
-        return Ok(());
-    }
-    let interrupts = Interrupts::listen()?;
-    loop {
-        tokio::select! {
-            // Whoever follows ends it this way; nothing was left undone.
-            () = interrupts.raised() => return Ok(()),
-            () = tokio::time::sleep(INTERVAL) => {}
-        }
+        let Some(state) = configuration.state_folder() else {
+            return Err(Failure::config("there is no folder for log files").hint("set HOME"));
+        };
+        let folder = log_folder(&state);
+        let selection = ServerSelection::of(&target, &configuration, &Overrides::default())?;
+        let logs = selection.names().into_iter().map(|server| Log {
+            path: log_path(&folder, &server),
+            server,
+            read: 0,
+            unfinished: String::new(),
+        });
+        let mut logs: Vec<Log> = logs.collect();
+        let several = logs.len() > 1;
         for log in &mut logs {
             let new = log.new_lines();
-            log.show(&new, several, output)?;
+            let skipped = new.len().saturating_sub(self.lines);
+            log.show(&new[skipped..], several, output)?;
         }
+        if !self.follow {
+            if logs.iter().all(|log| log.read == 0) {
+                output.note(&format!("nothing has been logged in {}", folder.display()));
+            }
+            return Ok(());
+        }
+        let interrupts = Interrupts::listen()?;
+        loop {
+            tokio::select! {
+                // The user ends it this way; nothing was left undone.
+                () = interrupts.raised() => return Ok(()),
+                () = tokio::time::sleep(INTERVAL) => {}
+            }
+            for log in &mut logs {
+                let new = log.new_lines();
+                log.show(&new, several, output)?;
+            }
+        }
+    }
+
+    fn complete(typed: &Typed, known: &Known) -> Vec<String> {
+        known.servers_at_first(typed)
     }
 }
 
@@ -105,7 +133,7 @@ impl Log {
         }
         let mut bytes = Vec::new();
         let sought = file.seek(SeekFrom::Start(self.read));
-        // A file that somebody else made long is read in pieces.
+        // A file that another program made long is read in pieces.
         let read = sought.and_then(|_| file.take(FILE_BYTES).read_to_end(&mut bytes));
         if read.is_err() {
             return Vec::new();

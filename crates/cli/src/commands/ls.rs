@@ -12,13 +12,32 @@ use attache::protocol::{Implementation, Prompt, Resource, ResourceTemplate, Tool
 use serde::Serialize;
 use tokio::task::JoinSet;
 
-use super::listing;
+use super::{Context, Known, Typed, Verb, listing};
+use crate::args::{Completeness, ListArgs};
 use crate::command_host::CommandHost;
 use crate::failure::Failure;
-use crate::invocation::Completeness;
 use crate::output::json::{self, ErrorBody};
 use crate::output::{Format, Output, Style, Text, human};
 use crate::selection::BuiltIn;
+
+/// Show the servers: state, era, revision, what they offer
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  attache ls -- uvx mcp-server-time")]
+pub(crate) struct Ls {
+    #[command(flatten)]
+    list: ListArgs,
+}
+
+impl Verb for Ls {
+    async fn run(self, context: &Context) -> Result<(), Failure> {
+        let completeness = self.list.completeness;
+        run(completeness, self.list.open(context).await?, &context.output).await
+    }
+
+    fn complete(typed: &Typed, known: &Known) -> Vec<String> {
+        known.servers_at_first(typed)
+    }
+}
 
 #[derive(Serialize)]
 struct Document<'a> {
@@ -68,7 +87,7 @@ struct Seen {
 enum State {
     Known(Box<ServerSnapshot>, Option<Client>),
     Misconfigured,
-    /// Inside this executable, and nobody has named it.
+    /// Inside this executable, and not named on the command line.
     Waiting(&'static BuiltIn),
 }
 
@@ -125,9 +144,9 @@ async fn look(completeness: Completeness, session: &CommandHost) -> Result<Vec<S
             (name, counts)
         });
     }
-    let patience = match completeness {
-        Completeness::Whole => Duration::MAX,
-        Completeness::Partial => listing::PARTIAL,
+    let patience = match completeness.partial {
+        true => listing::PARTIAL,
+        false => Duration::MAX,
     };
     let counted = async {
         let mut counted = HashMap::new();
@@ -141,7 +160,7 @@ async fn look(completeness: Completeness, session: &CommandHost) -> Result<Vec<S
         Ok(counted)
     };
     let mut counted = session.run(counted).await?;
-    if completeness == Completeness::Partial {
+    if completeness.partial {
         tools.servers.sort_by_key(|it| listing::rank(&it.outcome));
     }
     let states = host.snapshot().servers.into_iter();
@@ -214,11 +233,11 @@ async fn count_others(
         return Ok(None);
     };
     let offered = client.capabilities();
-    let resources = Promise::of(&offered.resources);
+    let resources = offered.resources.is_some();
     let (resources, templates, prompts) = tokio::join!(
         count::<Resource>(host, name, resources),
         count::<ResourceTemplate>(host, name, resources),
-        count::<Prompt>(host, name, Promise::of(&offered.prompts)),
+        count::<Prompt>(host, name, offered.prompts.is_some()),
     );
     Ok(Some(Counts {
         tools: offered.tools.as_ref().map(|_| tools),
@@ -228,28 +247,12 @@ async fn count_others(
     }))
 }
 
-/// Whether a server has promised a list.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Promise {
-    Given,
-    NotGiven,
-}
-
-impl Promise {
-    fn of<T>(capability: &Option<T>) -> Self {
-        match capability {
-            Some(_) => Self::Given,
-            None => Self::NotGiven,
-        }
-    }
-}
-
 async fn count<T: Listable>(
     host: &Host,
     name: &ServerName,
-    promise: Promise,
+    is_promised: bool,
 ) -> Result<Option<usize>, Error> {
-    if promise == Promise::NotGiven {
+    if !is_promised {
         return Ok(None);
     }
     let list = host.list::<T>().server(name.as_str()).for_all().await?;

@@ -2,18 +2,29 @@
 //!
 //! Owns the little of roff that a manual page needs.
 
-use clap::{Arg, Command};
+use clap::{Arg, Command, CommandFactory as _};
 
-use crate::args::RawArgs;
+use super::{Context, Known, Typed, Verb};
 use crate::failure::Failure;
-use crate::output::Output;
+use crate::invocation::Invocation;
 
-pub(super) fn run(output: &Output) -> Result<(), Failure> {
-    output.ready_made(&page())
+/// Print the manual page
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  attache man | man -l -")]
+pub(crate) struct Man {}
+
+impl Verb for Man {
+    async fn run(self, context: &Context) -> Result<(), Failure> {
+        context.output.ready_made(&page())
+    }
+
+    fn complete(_: &Typed, _: &Known) -> Vec<String> {
+        Vec::new()
+    }
 }
 
 fn page() -> String {
-    let mut root = RawArgs::table();
+    let mut root = Invocation::command();
     root.build();
     let mut page = String::new();
     let version = root.get_version().unwrap_or_default();

@@ -3,35 +3,42 @@
 
 use attache::protocol::Tool;
 
-use super::{listing, ls, tools};
-use crate::command_host::CommandHost;
+use super::{Context, listing, ls, tools};
+use crate::args::{Completeness, ServerArgs};
 use crate::failure::Failure;
-use crate::invocation::Completeness;
-use crate::output::{Format, Output, Text};
+use crate::output::{Format, Text};
 use crate::selection::BuiltIn;
 
-pub(super) async fn run(
+#[derive(Debug, clap::Args)]
+pub(crate) struct Overview {
+    #[command(flatten)]
+    servers: ServerArgs,
+    #[command(flatten)]
     completeness: Completeness,
-    session: &CommandHost,
-    output: &Output,
-) -> Result<(), Failure> {
-    ls::run(completeness, session, output).await?;
-    let Some(server) = session.only_server() else {
-        return Ok(());
-    };
-    let running = session.host.running(server.as_str());
-    let offers_tools = running.is_some_and(|client| client.capabilities().tools.is_some());
-    if output.format == Format::Json || !offers_tools {
-        return Ok(());
+}
+
+impl Overview {
+    pub(super) async fn run(self, context: &Context) -> Result<(), Failure> {
+        let (completeness, output) = (self.completeness, &context.output);
+        let session = self.servers.open(context).await?;
+        ls::run(completeness, session, output).await?;
+        let Some(server) = session.only_server() else {
+            return Ok(());
+        };
+        let running = session.host.running(server.as_str());
+        let offers_tools = running.is_some_and(|client| client.capabilities().tools.is_some());
+        if output.format == Format::Json || !offers_tools {
+            return Ok(());
+        }
+        let listed = listing::fetch::<Tool>(completeness, session, output).await?;
+        let mut text = Text::line("");
+        text.append(tools::show(&listed));
+        let config = session.host.config(server.as_str());
+        if let Some(built_in) = config.ok().and_then(|config| BuiltIn::of(&config)) {
+            text.end_line()
+                .faint(&format!("Try: {}    attache --help", built_in.example))
+                .end_line();
+        }
+        output.text(&text)
     }
-    let listed = listing::fetch::<Tool>(completeness, session, output).await?;
-    let mut text = Text::line("");
-    text.append(tools::show(&listed));
-    let config = session.host.config(server.as_str());
-    if let Some(built_in) = config.ok().and_then(|config| BuiltIn::of(&config)) {
-        text.end_line()
-            .faint(&format!("Try: {}    attache --help", built_in.example))
-            .end_line();
-    }
-    output.text(&text)
 }

@@ -1,43 +1,63 @@
 //! `attache read`.
 
-use std::path::Path;
+use std::path::PathBuf;
 
 use attache::host::ReadAnswer;
 use attache::protocol::{Json, ReadResourceResult};
 
-use super::save;
-use crate::command_host::CommandHost;
+use super::{Context, Known, Typed, Verb, save};
+use crate::args::{ProgressArgs, ServerArgs};
 use crate::failure::Failure;
-use crate::output::{Format, Output, ProgressDisplay, Text, human};
+use crate::output::{Format, Output, Text, human};
 
-pub(super) async fn run(
-    uri: &str,
-    progress: ProgressDisplay,
-    out: Option<&Path>,
-    session: &CommandHost,
-    output: &Output,
-) -> Result<(), Failure> {
-    let progress = output.progress(uri, progress);
-    let request = session.host.read(uri);
-    let request = match progress.listener() {
-        Some(listener) => request.on_progress(listener),
-        None => request,
-    };
-    let answer = progress.during(session.run(request)).await?;
-    drop(progress);
-    let result = &answer.contents;
-    if output.format == Format::Json {
-        let document = Json::from_serialize(&**result).unwrap_or_default();
-        output.document(document.as_str())?;
+/// Read a resource
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  attache read demo://welcome")]
+pub(crate) struct Read {
+    /// The resource's URI
+    uri: String,
+    #[command(flatten)]
+    progress: ProgressArgs,
+    /// Save the contents instead of printing them
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+    #[command(flatten)]
+    servers: ServerArgs,
+}
+
+impl Verb for Read {
+    async fn run(self, context: &Context) -> Result<(), Failure> {
+        let output = &context.output;
+        let session = self.servers.open(context).await?;
+        let progress = output.progress(&self.uri, self.progress.progress);
+        let request = session.host.read(&self.uri);
+        let request = match progress.listener() {
+            Some(listener) => request.on_progress(listener),
+            None => request,
+        };
+        let answer = progress.during(session.run(request)).await?;
+        drop(progress);
+        let result = &answer.contents;
+        if output.format == Format::Json {
+            let document = Json::from_serialize(&**result).unwrap_or_default();
+            output.document(document.as_str())?;
+        }
+        note_rejected(&answer, output);
+        if let Some(file) = &self.out {
+            return save::resource(&result.contents, file, output);
+        }
+        if output.format == Format::Human {
+            output.text(&show(result))?;
+        }
+        Ok(())
     }
-    note_rejected(&answer, output);
-    if let Some(file) = out {
-        return save::resource(&result.contents, file, output);
+
+    fn complete(typed: &Typed, known: &Known) -> Vec<String> {
+        match typed.positional.is_empty() {
+            true => known.uris(),
+            false => Vec::new(),
+        }
     }
-    if output.format == Format::Human {
-        output.text(&show(result))?;
-    }
-    Ok(())
 }
 
 /// The contents for people.

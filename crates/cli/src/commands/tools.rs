@@ -4,16 +4,24 @@ use attache::protocol::{Json, Tool};
 use serde::Serialize;
 
 use super::listing::{self, Answered, Listed};
+use super::{Context, Known, Typed, Verb};
+use crate::args::ListArgs;
 use crate::arguments::Schema;
-use crate::command_host::CommandHost;
 use crate::failure::Failure;
-use crate::invocation::Completeness;
 use crate::output::json;
 use crate::output::text::width;
-use crate::output::{Format, Output, Text, human};
+use crate::output::{Format, Text, human};
 
 /// Names longer than this break their column.
 const WIDEST_NAME: usize = 32;
+
+/// List the tools
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  attache tools --json -- uvx mcp-server-time")]
+pub(crate) struct Tools {
+    #[command(flatten)]
+    list: ListArgs,
+}
 
 #[derive(Serialize)]
 struct Document<'a> {
@@ -21,20 +29,24 @@ struct Document<'a> {
     servers: &'a [Answered],
 }
 
-pub(super) async fn run(
-    completeness: Completeness,
-    session: &CommandHost,
-    output: &Output,
-) -> Result<(), Failure> {
-    let tools = listing::fetch::<Tool>(completeness, session, output).await?;
-    match output.format {
-        Format::Json => output.document(&json::write(&Document {
-            tools: json::offered(&tools.entries),
-            servers: &tools.servers,
-        }))?,
-        Format::Human => output.text(&show(&tools))?,
+impl Verb for Tools {
+    async fn run(self, context: &Context) -> Result<(), Failure> {
+        let (completeness, output) = (self.list.completeness, &context.output);
+        let session = self.list.open(context).await?;
+        let tools = listing::fetch::<Tool>(completeness, session, output).await?;
+        match output.format {
+            Format::Json => output.document(&json::write(&Document {
+                tools: json::offered(&tools.entries),
+                servers: &tools.servers,
+            }))?,
+            Format::Human => output.text(&show(&tools))?,
+        }
+        listing::conclude(&tools.servers, completeness, output)
     }
-    listing::conclude(&tools.servers, completeness, output)
+
+    fn complete(typed: &Typed, known: &Known) -> Vec<String> {
+        known.servers_at_first(typed)
+    }
 }
 
 /// The tools with what they take.

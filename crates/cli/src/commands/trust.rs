@@ -7,42 +7,72 @@ use attache::host::policy::{DiffLine, Lock, PinState, PinnedServer, whole};
 use attache::host::trust::{AsWritten, Loaded, TrustState, WrittenSetting};
 use attache::protocol::Tool;
 
-use super::listing;
+use super::{Context, Known, Typed, Verb, listing};
+use crate::args::{Completeness, ConfigArgs, ServerOption};
 use crate::ask::TerminalQuestions;
 use crate::command_host::CommandHost;
 use crate::configuration::{Configuration, problem_failure, whole_file};
 use crate::failure::Failure;
-use crate::invocation::{Approval, Completeness, LockWriting};
 use crate::output::{Output, Style, Text};
 use crate::overrides::Overrides;
 use crate::selection::ServerSelection;
 use crate::target::Target;
 
-pub(super) async fn run(
-    target: &Target,
-    configuration: &Configuration,
-    approval: Approval,
-    lock: LockWriting,
-    output: &Output,
-) -> Result<(), Failure> {
-    let loaded = configuration.load()?;
-    let Some(loaded) = loaded else {
-        return Err(Failure::config("there is no attache.toml to approve")
-            .hint("`attache config path` says where it is looked for"));
-    };
-    if loaded.trust != TrustState::Trusted {
-        return approve_file(loaded, configuration, approval, output).await;
-    }
-    match target {
-        Target::Named(server) => approve_tools(server, configuration, approval, lock, output).await,
-        Target::All => {
-            let file = loaded.found.file.display();
-            let text = format!("{file} is approved; name a server to approve its tools");
-            output.text(&Text::line(&text))
+/// Approve a project's configuration file, or the tools of a server as they are now
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Without SERVER the configuration file that came with a folder is shown and approved. With SERVER
+its tools are compared with what they were when you first used or last approved them; new and
+changed ones are shown and accepted. --lock writes them to attache.lock as well, beside the
+configuration file, which others can share: a server it names has exactly the tools it lists.
+
+Example:
+  attache trust notes")]
+pub(crate) struct Trust {
+    /// The server whose tools to approve
+    #[arg(value_name = "SERVER")]
+    name: Option<String>,
+    /// Approve without asking, for scripts
+    #[arg(short, long)]
+    yes: bool,
+    /// Write the server's tools to attache.lock too
+    #[arg(long, requires = "name")]
+    lock: bool,
+    #[command(flatten)]
+    config: ConfigArgs,
+    #[command(flatten)]
+    option: ServerOption,
+}
+
+impl Verb for Trust {
+    async fn run(self, context: &Context) -> Result<(), Failure> {
+        let output = &context.output;
+        let target = Target::read(self.option.or_name(self.name)?, Vec::new())?;
+        let configuration = self.config.configuration()?;
+        let Some(loaded) = configuration.load()? else {
+            return Err(Failure::config("there is no attache.toml to approve")
+                .hint("`attache config path` says where it is looked for"));
+        };
+        if loaded.trust != TrustState::Trusted {
+            return approve_file(loaded, &configuration, self.yes, output).await;
         }
-        Target::Command { .. } | Target::Url(_) => Err(Failure::usage(
-            "a server that is started on the spot needs no approval",
-        )),
+        match target {
+            Target::Named(server) => {
+                approve_tools(&server, &configuration, self.yes, self.lock, output).await
+            }
+            Target::All => {
+                let file = loaded.found.file.display();
+                let text = format!("{file} is approved; name a server to approve its tools");
+                output.text(&Text::line(&text))
+            }
+            Target::Command { .. } | Target::Url(_) => Err(Failure::usage(
+                "a server that is started on the spot needs no approval",
+            )),
+        }
+    }
+
+    fn complete(typed: &Typed, known: &Known) -> Vec<String> {
+        known.servers_at_first(typed)
     }
 }
 
@@ -50,7 +80,7 @@ pub(super) async fn run(
 async fn approve_file(
     loaded: Loaded,
     configuration: &Configuration,
-    approval: Approval,
+    is_approved: bool,
     output: &Output,
 ) -> Result<(), Failure> {
     let Some(trust) = configuration.trust() else {
@@ -70,7 +100,7 @@ async fn approve_file(
     text.end_line();
     text.append(shown(&AsWritten::read(&loaded.text)));
     output.aside_text(&text);
-    agreed("approve this file?", approval, output).await?;
+    agreed("approve this file?", is_approved, output).await?;
     loaded
         .approve(&trust)
         .map_err(|error| Failure::unexpected(format!("cannot remember it: {error}")))?;
@@ -116,21 +146,21 @@ fn settings(settings: &[WrittenSetting], indent: &str, text: &mut Text) {
 async fn approve_tools(
     server: &str,
     configuration: &Configuration,
-    approval: Approval,
-    lock: LockWriting,
+    is_approved: bool,
+    writes_lock: bool,
     output: &Output,
 ) -> Result<(), Failure> {
     let target = Target::Named(server.to_owned());
     let selection = ServerSelection::of(&target, configuration, &Overrides::default())?;
     let pins = selection.pins()?;
     // What is shown here must not be pinned before it is approved.
-    let session = CommandHost::open(selection.unpinned(), None, output)?;
+    let session = CommandHost::open(selection.unpinned(), output)?;
     let config = session.host.config(server);
-    let listed = listing::fetch::<Tool>(Completeness::Whole, &session, output).await;
+    let listed = listing::fetch::<Tool>(Completeness::WHOLE, &session, output).await;
     session.close().await;
     let (config, listed) = (config?, listed?);
     // What is only remembered is not what will be called.
-    listing::conclude(&listed.servers, Completeness::Whole, output)?;
+    listing::conclude(&listed.servers, Completeness::WHOLE, output)?;
     let tools: Vec<Tool> = listed.entries.into_iter().map(|it| it.entry).collect();
     let pinned = PinnedServer::of(&config);
     let cannot = |what: &str, error: std::io::Error| {
@@ -139,10 +169,10 @@ async fn approve_tools(
     let mut review = Review::default();
     for tool in &tools {
         // The lock file counts only if it is to be written.
-        let state = match lock {
-            LockWriting::Left => pins.own_state(&pinned, tool),
-            LockWriting::Written => match pins.state(&pinned, tool) {
-                // Nobody has seen what was pinned on first use.
+        let state = match writes_lock {
+            false => pins.own_state(&pinned, tool),
+            true => match pins.state(&pinned, tool) {
+                // The user has not seen what was pinned on first use.
                 Ok(PinState::Same) if pins.lock_of(&pinned).is_none() => Ok(PinState::New),
                 state => state,
             },
@@ -160,11 +190,11 @@ async fn approve_tools(
     }
     output.aside_text(&review.text);
     let question = format!("approve these tools of {server}?");
-    agreed(&question, approval, output).await?;
+    agreed(&question, is_approved, output).await?;
     pins.accept(&pinned, &tools)
         .map_err(|error| cannot("remember it", error))?;
     let lock_file = configuration.lock_file();
-    let lock_file = lock_file.filter(|_| lock == LockWriting::Written);
+    let lock_file = lock_file.filter(|_| writes_lock);
     if let Some(file) = &lock_file {
         Lock::write(file, &config.name, &tools)
             .map_err(|error| cannot("write the lock file", error))?;
@@ -217,8 +247,8 @@ impl Review {
 }
 
 /// Goes on with a clear yes only.
-async fn agreed(question: &str, approval: Approval, output: &Output) -> Result<(), Failure> {
-    if approval == Approval::Given {
+async fn agreed(question: &str, is_approved: bool, output: &Output) -> Result<(), Failure> {
+    if is_approved {
         return Ok(());
     }
     if !output.can_ask() {

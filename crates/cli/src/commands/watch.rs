@@ -13,11 +13,34 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
-use super::read;
+use super::{Context, Known, Typed, Verb, read};
+use crate::args::ServerArgs;
 use crate::command_host::CommandHost;
 use crate::failure::{Exit, Failure};
-use crate::invocation::Reread;
 use crate::output::{Format, Output, Style, Text, json};
+
+/// Print changes of resources and lists as they happen, until Ctrl-C
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  attache watch demo://clock --read")]
+pub(crate) struct Watch {
+    /// URIs of resources to watch
+    #[arg(value_name = "URI")]
+    uris: Vec<String>,
+    /// Watch the list of tools
+    #[arg(long)]
+    tools: bool,
+    /// Watch the list of prompts
+    #[arg(long)]
+    prompts: bool,
+    /// Watch the list of resources
+    #[arg(long)]
+    resources: bool,
+    /// Read a resource again when it has changed, and print it
+    #[arg(long)]
+    read: bool,
+    #[command(flatten)]
+    servers: ServerArgs,
+}
 
 /// Changes of all servers that wait to be shown.
 const QUEUE: usize = 64;
@@ -34,51 +57,65 @@ struct Document<'a> {
     result: Option<&'a ReadResourceResult>,
 }
 
-pub(super) async fn run(
-    filter: SubscriptionFilter,
-    reread: Reread,
-    session: &CommandHost,
-    output: &Output,
-) -> Result<(), Failure> {
-    let mut watches = Vec::new();
-    for (server, part) in parts(&filter, session).await? {
-        let watch = session.host.watch_all(server.as_str(), part.clone());
-        let watch = session.run(watch).await?;
-        note_ungranted(&part, watch.granted(), server.as_str(), output);
-        watches.push(watch);
-    }
-    let (sender, mut news) = mpsc::channel(QUEUE);
-    for mut watch in watches {
-        let sender = sender.clone();
-        tokio::spawn(async move {
-            let server = watch.server().clone();
-            while let Some(told) = watch.next().await {
-                if sender.send((server.clone(), told)).await.is_err() {
-                    return;
-                }
-            }
-        });
-    }
-    drop(sender);
-    loop {
-        let told = tokio::select! {
-            biased;
-            // Whoever watches ends it this way; nothing was left undone.
-            () = session.interrupted() => return Ok(()),
-            told = news.recv() => told,
-        };
-        match told {
-            Some((server, Watched::Changed(change))) => {
-                show(&change, reread, server.as_str(), session, output).await?;
-            }
-            Some((server, Watched::Resubscribed)) => show_missed(server.as_str(), output)?,
-            Some((server, Watched::Ended(error))) => {
-                let failure = Failure::from(error).of(server.as_str());
-                let message = format!("the watch ended: {failure}");
-                return Err(Failure { message, ..failure });
-            }
-            None => return Err(Failure::unexpected("the watch ended")),
+impl Verb for Watch {
+    async fn run(self, context: &Context) -> Result<(), Failure> {
+        let output = &context.output;
+        if self.uris.is_empty() && !(self.tools || self.prompts || self.resources) {
+            return Err(Failure::usage("there is nothing to watch")
+                .hint("name the URI of a resource, or a list with --tools, --prompts or --resources"));
         }
+        let filter = SubscriptionFilter {
+            tools_list_changed: self.tools,
+            prompts_list_changed: self.prompts,
+            resources_list_changed: self.resources,
+            resource_subscriptions: Some(self.uris).filter(|uris| !uris.is_empty()),
+            ..SubscriptionFilter::default()
+        };
+        let session = self.servers.open(context).await?;
+        let mut watches = Vec::new();
+        for (server, part) in parts(&filter, session).await? {
+            let watch = session.host.watch_all(server.as_str(), part.clone());
+            let watch = session.run(watch).await?;
+            note_ungranted(&part, watch.granted(), server.as_str(), output);
+            watches.push(watch);
+        }
+        let (sender, mut news) = mpsc::channel(QUEUE);
+        for mut watch in watches {
+            let sender = sender.clone();
+            tokio::spawn(async move {
+                let server = watch.server().clone();
+                while let Some(told) = watch.next().await {
+                    if sender.send((server.clone(), told)).await.is_err() {
+                        return;
+                    }
+                }
+            });
+        }
+        drop(sender);
+        loop {
+            let told = tokio::select! {
+                biased;
+                // The user ends a watch this way; nothing was left undone.
+                () = session.interrupted() => return Ok(()),
+                told = news.recv() => told,
+            };
+            match told {
+                Some((server, Watched::Changed(change))) => {
+                    show(&change, self.read, server.as_str(), session, output).await?;
+                }
+                Some((server, Watched::Resubscribed)) => show_missed(server.as_str(), output)?,
+                Some((server, Watched::Ended(error))) => {
+                    let failure = Failure::from(error).of(server.as_str());
+                    let message = format!("the watch ended: {failure}");
+                    return Err(Failure { message, ..failure });
+                }
+                None => return Err(Failure::unexpected("the watch ended")),
+            }
+        }
+    }
+
+    fn complete(_: &Typed, known: &Known) -> Vec<String> {
+        known.uris()
     }
 }
 
@@ -109,7 +146,7 @@ async fn parts(
 
 async fn show(
     change: &Change,
-    reread: Reread,
+    reread: bool,
     server: &str,
     session: &CommandHost,
     output: &Output,
@@ -122,7 +159,7 @@ async fn show(
         Change::Missed => return show_missed(server, output),
     };
     let result = match (uri, reread) {
-        (Some(uri), Reread::Yes) => {
+        (Some(uri), true) => {
             match session.run(session.host.read(uri).server(server)).await {
                 Ok(answer) => Some(answer.contents),
                 Err(failure) if failure.exit == Exit::Failed => {
@@ -156,7 +193,7 @@ async fn show(
     }
 }
 
-/// Changes were lost, which whoever relies on them has to know.
+/// Changes were lost, which a program that relies on them has to know.
 fn show_missed(server: &str, output: &Output) -> Result<(), Failure> {
     match output.format {
         Format::Json => output.document(&json!({"server": server, "missed": true}).to_string()),

@@ -5,7 +5,7 @@ use attache::host::catalog::Offered;
 use attache::protocol::{Extra, Json};
 use serde::Serialize;
 
-use crate::failure::Failure;
+use crate::failure::{Failure, Kind};
 
 /// Writes a document. What we build ourselves has string keys only and cannot fail.
 pub(crate) fn write(document: &impl Serialize) -> String {
@@ -38,7 +38,7 @@ struct ErrorDocument<'a> {
 /// The body of a failure; members without a value are `null`, so that scripts find all of them.
 #[derive(Serialize)]
 pub(crate) struct ErrorBody<'a> {
-    kind: &'static str,
+    kind: Kind,
     message: &'a str,
     server: Option<&'a str>,
     code: Option<i64>,
@@ -50,7 +50,7 @@ pub(crate) struct ErrorBody<'a> {
 impl<'a> From<&'a Failure> for ErrorBody<'a> {
     fn from(failure: &'a Failure) -> Self {
         Self {
-            kind: failure.kind.as_str(),
+            kind: failure.kind,
             message: &failure.message,
             server: failure.server.as_deref(),
             code: failure.code,

@@ -27,6 +27,15 @@ pub(crate) enum Format {
     Json,
 }
 
+impl Format {
+    pub(crate) fn json(is_wanted: bool) -> Self {
+        match is_wanted {
+            true => Self::Json,
+            false => Self::Human,
+        }
+    }
+}
+
 /// How much is said besides results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verbosity {
@@ -94,7 +103,7 @@ impl Output {
         }
     }
 
-    /// Whether somebody can be asked something.
+    /// Whether there is a user to ask.
     pub(crate) fn can_ask(&self) -> bool {
         self.stderr.is_terminal && io::stdin().is_terminal()
     }

@@ -10,7 +10,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use super::{BarState, Output, Style, Text, safe_text};
 
-/// How long a call may take before anybody is told that it does.
+/// How long a call may take before the user is told that it does.
 const UNNOTICED: Duration = Duration::from_millis(200);
 /// How often the bar moves by itself.
 const TICK: Duration = Duration::from_millis(100);
@@ -18,9 +18,10 @@ const TICK: Duration = Duration::from_millis(100);
 const STEPS: u64 = 1000;
 
 /// Where progress is shown.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum ProgressDisplay {
     /// As a bar, if stderr is a terminal.
+    #[value(name = "auto")]
     Bar,
     /// As a bar, or else as one line per note.
     Always,
@@ -55,7 +56,7 @@ impl Progress {
         work.await
     }
 
-    /// What takes the server's notes, if anybody can see them. A server that is not asked for them
+    /// What takes the server's notes, if the user can see them. A server that is not asked for them
     /// sends none.
     pub(crate) fn listener(&self) -> Option<impl FnMut(ProgressParams) + Send + 'static> {
         let (output, what, display) = (self.output.clone(), self.what.clone(), self.display);

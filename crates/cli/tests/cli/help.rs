@@ -92,7 +92,6 @@ fn call() {
       -v, --verbose                       Show the server's stderr and log, and more about failures
           --timeout <TIME>                How long one request may take, like 500ms, 30s or 5m
           --config <FILE>                 Take this configuration file
-          --partial                       Be content if only some of the servers answer
       -h, --help                          Print help
 
     Server:
@@ -141,7 +140,6 @@ fn watch() {
       -v, --verbose         Show the server's stderr and log, and more about failures
           --timeout <TIME>  How long one request may take, like 500ms, 30s or 5m
           --config <FILE>   Take this configuration file
-          --partial         Be content if only some of the servers answer
       -h, --help            Print help
 
     Server:
@@ -203,6 +201,28 @@ fn every_command_has_an_example_and_shows_where_the_server_goes() {
             help.lines().all(|line| line.chars().count() <= 100),
             "{help}"
         );
+    }
+}
+
+#[test]
+fn options_that_mean_nothing_to_a_verb_are_neither_offered_nor_taken() {
+    for (words, options) in [
+        (&["call", "echo"][..], &["--partial"][..]),
+        (&["doctor"], &["--partial"]),
+        (&["logs"], &["--timeout", "--era", "--partial"]),
+        (&["trust"], &["--timeout", "--env", "--cwd"]),
+        (&["auth", "status"], &["--start-timeout", "--dialect"]),
+        (&["config", "path"], &["--server", "--protocol"]),
+        (&["completions", "bash"], &["--config", "--server"]),
+        (&["man"], &["--config", "--log-level"]),
+    ] {
+        let help = help(&[words, &["--help"]].concat());
+        for option in options {
+            assert!(!help.contains(option), "{option} in {help}");
+            let outcome = run(&[words, &[*option]].concat()).expect(2);
+            let expected = format!("{option} means nothing to `attache {}", words[0]);
+            assert!(outcome.stderr.contains(&expected), "{outcome:?}");
+        }
     }
 }
 

@@ -116,17 +116,17 @@ fn its_help() {
           --strict-initialized
               Refuse what a client asks before it has said that it is initialized, and a second initialize
 
-          --json
-              Print one JSON document; failures are JSON on stderr
-
-      -v, --verbose
-              Show the server's stderr and log, and more about failures
-
           --era <auto|modern|legacy>
               Speak this era only; auto speaks both
 
           --protocol <DATE>
               Speak this revision only, like 2025-06-18
+
+          --json
+              Print one JSON document; failures are JSON on stderr
+
+      -v, --verbose
+              Show the server's stderr and log, and more about failures
 
       -h, --help
               Print help (see a summary with '-h')

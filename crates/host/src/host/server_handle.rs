@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use attache_client::protocol::{
-    Entries, Era, LogLevel, Method as _, Prompt, ReadResource, ReadResourceResult, Resource,
-    ResourceTemplate, SubscriptionFilter, Tool,
+    Ending, Entries, Era, LogLevel, Method as _, Prompt, ReadResource, ReadResourceResult,
+    Resource, ResourceTemplate, SubscriptionFilter, Tool,
 };
 use attache_client::{Client, CloseReason, Error as ClientError, Meaning};
 use tokio::time::Instant;
@@ -20,7 +20,7 @@ use crate::cache::{Cached, Epochs, Fetched, Found, Key, Lifetimes, What};
 use crate::catalog::{ListKind, Listable, RefreshPlan};
 use crate::config::{CallRetry, ReadOnlyHint, ServerConfig, ServerName, Transport};
 use crate::error::Error;
-use crate::events::{EventKind, RequestEnd};
+use crate::events::EventKind;
 use crate::manifest::{Manifest, Remembered};
 use crate::policy::PinnedServer;
 use crate::redact::Redactor;
@@ -82,7 +82,7 @@ struct RequestSpan<'a> {
     server_handle: &'a ServerHandle,
     number: u64,
     began: Instant,
-    end: RequestEnd,
+    ending: Option<Ending>,
 }
 
 impl<'a> RequestSpan<'a> {
@@ -98,12 +98,12 @@ impl<'a> RequestSpan<'a> {
             server_handle,
             number: about.number,
             began: Instant::now(),
-            end: RequestEnd::Cancelled,
+            ending: Some(Ending::Cancelled),
         }
     }
 
-    fn end(mut self, end: RequestEnd) {
-        self.end = end;
+    fn end(mut self, ending: Option<Ending>) {
+        self.ending = ending;
     }
 }
 
@@ -114,7 +114,7 @@ impl Drop for RequestSpan<'_> {
             .shared
             .emit(&server_handle.name, || EventKind::Ended {
                 request: self.number,
-                ending: self.end,
+                ending: self.ending,
                 after_ms: u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX),
             });
     }
@@ -307,8 +307,8 @@ impl ServerHandle {
             let span = RequestSpan::begin(self, about);
             let answer = work(connection.client).await;
             span.end(match &answer {
-                Ok(_) => RequestEnd::Result,
-                Err(error) => error.ending().into(),
+                Ok(_) => Some(Ending::Result),
+                Err(error) => error.ending(),
             });
             let error = match answer {
                 Ok(answer) => return Ok(answer),

@@ -171,15 +171,10 @@ async fn follow(
         subscription = match subscribe(server_handle, &connection.client, &wanted).await {
             Ok(subscription) => subscription,
             // It died again, or a gateway has lost it; the next round waits for its successor.
-            Err(Error::Request { error, .. })
-                if matches!(
-                    error.ending(),
-                    Some(Ending::NotSent | Ending::OutcomeUnknown)
-                ) =>
-            {
-                continue;
-            }
-            Err(error) => return Err(error),
+            Err(error) => match error.ending() {
+                Some(Ending::NotSent | Ending::OutcomeUnknown) => continue,
+                _ => return Err(error),
+            },
         };
         if changes.send(Watched::Resubscribed).await.is_err() {
             return Ok(());

@@ -15,7 +15,7 @@ use super::{Finding, Verdict, finding};
 const CHECK_THE_ADDRESS: &str = "check `url`: it has to be the address of the MCP endpoint, with \
                                  its path, often /mcp or /sse";
 
-/// Whether a server is refused only because nobody has logged in, or with what its table holds.
+/// Whether a server is refused only for want of a login, or with what its table holds.
 pub(super) fn wants_login(cause: &Cause) -> bool {
     matches!(
         cause,
@@ -61,7 +61,7 @@ impl ExaminedServer<'_> {
         )
     }
 
-    /// Nobody has logged in yet. That is the whole truth only if there is a place to do so.
+    /// The user has not logged in yet. That is the whole truth only if there is a place to do so.
     pub(super) async fn without_login(&self, accounts: &Accounts) -> Finding {
         let place =
             match accounts.of(self.config) {

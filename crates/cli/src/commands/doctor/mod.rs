@@ -17,15 +17,26 @@ use tokio::task::JoinSet;
 
 use address::ExaminedServer;
 
-use super::listing;
+use super::{Context, Known, Typed, Verb, listing};
+use crate::args::{Completeness, ServerArgs};
 use crate::command_host::CommandHost;
-use crate::configuration::Configuration;
 use crate::failure::Failure;
-use crate::invocation::Completeness;
-use crate::output::{Format, Output, Style, Text, json};
-use crate::overrides::Overrides;
+use crate::output::{Format, Style, Text, json};
 use crate::selection::{BuiltIn, LISP, ServerSelection};
 use crate::target::Target;
+
+/// Find out what is wrong with servers: one cause, one remedy
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Example:\n  attache doctor -- npx -y @modelcontextprotocol/server-everything"
+)]
+pub(crate) struct Doctor {
+    /// The server's name or URL; all servers if there is none
+    #[arg(value_name = "SERVER")]
+    name: Option<String>,
+    #[command(flatten)]
+    servers: ServerArgs,
+}
 
 /// What was found out about a server.
 #[derive(Clone, Debug, Serialize)]
@@ -81,31 +92,34 @@ struct Document<'a> {
     servers: &'a [Finding],
 }
 
-pub(super) async fn run(
-    target: &Target,
-    configuration: &Configuration,
-    overrides: &Overrides,
-    output: &Output,
-) -> Result<(), Failure> {
-    let selection = ServerSelection::of(target, configuration, overrides)?.tried_once();
-    let unrestricted = selection.unrestricted();
-    let accounts = selection.accounts();
-    let session = CommandHost::open(selection, None, output)?;
-    let examined = examine_all(&session, unrestricted, accounts, target).await;
-    session.close().await;
-    let mut findings = examined?;
-    findings.sort_by(|one, other| one.name.cmp(&other.name));
-    match output.format {
-        Format::Json => output.document(&json::write(&Document { servers: &findings }))?,
-        Format::Human => output.text(&show(&findings))?,
+impl Verb for Doctor {
+    async fn run(self, context: &Context) -> Result<(), Failure> {
+        let output = &context.output;
+        let (target, selection) = self.servers.named(self.name)?.selection()?;
+        let selection = selection.tried_once();
+        let unrestricted = selection.unrestricted();
+        let accounts = selection.accounts();
+        let session = CommandHost::open(selection, output)?;
+        let examined = examine_all(&session, unrestricted, accounts, &target).await;
+        session.close().await;
+        let mut findings = examined?;
+        findings.sort_by(|one, other| one.name.cmp(&other.name));
+        match output.format {
+            Format::Json => output.document(&json::write(&Document { servers: &findings }))?,
+            Format::Human => output.text(&show(&findings))?,
+        }
+        let ill = findings.iter().filter(|finding| !finding.verdict.is_well());
+        let ill: Vec<&str> = ill.map(|finding| finding.name.as_str()).collect();
+        let whole = listing::all_answered(&ill, findings.len(), Completeness::WHOLE);
+        whole.map_err(|failure| Failure {
+            hint: None,
+            ..failure
+        })
     }
-    let ill = findings.iter().filter(|finding| !finding.verdict.is_well());
-    let ill: Vec<&str> = ill.map(|finding| finding.name.as_str()).collect();
-    let whole = listing::all_answered(&ill, findings.len(), Completeness::Whole);
-    whole.map_err(|failure| Failure {
-        hint: None,
-        ..failure
-    })
+
+    fn complete(typed: &Typed, known: &Known) -> Vec<String> {
+        known.servers_at_first(typed)
+    }
 }
 
 async fn examine_all(
@@ -173,7 +187,7 @@ impl Examination {
             if config.era != EraChoice::Auto || config.protocol.is_some() {
                 match self.any_era.ready(name.as_str()).await {
                     Ok(()) => return wrong_era(&self.any_era, name, &config),
-                    // Whoever may speak any era hears more of what is wrong.
+                    // A client that may speak any era hears more of what is wrong.
                     Err(freely) => error = freely,
                 }
             }

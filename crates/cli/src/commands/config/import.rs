@@ -7,19 +7,58 @@ use std::path::{Path, PathBuf};
 
 use attache::host::config::discover::{Discovered, Discovery, SOURCES, discover};
 use attache::host::config::{
-    DraftTransport, ImportOutcome, Imported, Origin, Secret, import, user_file, write_private,
+    DraftTransport, ImportOutcome, Imported, OnClash, Origin, Secret, import, user_file,
+    write_private,
 };
 use attache::host::nearest;
 use attache::host::trust::quoted;
 
+use crate::args::ConfigArgs;
 use crate::ask::TerminalQuestions;
+use crate::commands::{Context, Known, Typed, Verb};
 use crate::configuration::Configuration;
 use crate::failure::Failure;
-use crate::invocation::{Approval, Import, Writing};
 use crate::output::{Format, Output, Style, Text};
 
+/// Add servers that other tools know to attache.toml, keeping its comments
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  attache config import github --from cursor")]
+pub(crate) struct Import {
+    /// The servers to import; all of your own files if there are none
+    #[arg(value_name = "NAME")]
+    names: Vec<String>,
+    /// Only what this tool knows, like cursor
+    #[arg(long, value_name = "TOOL")]
+    from: Option<String>,
+    /// Replace servers of the same name
+    #[arg(long, conflicts_with = "rename")]
+    replace: bool,
+    /// Give servers whose name is taken another one
+    #[arg(long)]
+    rename: bool,
+    /// Import without asking, for scripts
+    #[arg(short, long)]
+    yes: bool,
+    /// Print the new file instead of writing it
+    #[arg(long)]
+    dry_run: bool,
+    #[command(flatten)]
+    config: ConfigArgs,
+}
+
+impl Verb for Import {
+    async fn run(self, context: &Context) -> Result<(), Failure> {
+        let configuration = self.config.configuration()?;
+        run(&self, &configuration, &context.output).await
+    }
+
+    fn complete(_: &Typed, _: &Known) -> Vec<String> {
+        Vec::new()
+    }
+}
+
 /// Adds servers of other tools to the configuration file.
-pub(super) async fn run(
+async fn run(
     wanted: &Import,
     configuration: &Configuration,
     output: &Output,
@@ -29,17 +68,22 @@ pub(super) async fn run(
     let chosen = choose(wanted, &discovery)?;
     let file = destination(configuration)?;
     let text = read(&file)?;
+    let on_clash = match (wanted.replace, wanted.rename) {
+        (true, _) => OnClash::Replace,
+        (false, true) => OnClash::Rename,
+        (false, false) => OnClash::LeaveOut,
+    };
     let merge = |servers: &[&Discovered]| {
-        import(&text, servers.iter().copied(), wanted.on_clash)
+        import(&text, servers.iter().copied(), on_clash)
             .map_err(|error| Failure::config(format!("{}: {error}", file.display())))
     };
     let imported = merge(&chosen)?;
-    if wanted.writing == Writing::DryRun {
+    if wanted.dry_run {
         let mut shown = Text::new();
         shown.block(Style::Plain, &imported.text);
         return output.text(&shown);
     }
-    let agreed = agree(&chosen, &imported, wanted.approval, output).await?;
+    let agreed = agree(&chosen, &imported, wanted.yes, output).await?;
     let imported = merge(&agreed)?;
     if imported.text != text {
         // While the user was asked, the file may have been changed by hand.
@@ -79,7 +123,7 @@ fn check_tool(wanted: &Import) -> Result<(), Failure> {
 async fn agree<'a>(
     chosen: &[&'a Discovered],
     imported: &Imported,
-    approval: Approval,
+    is_approved: bool,
     output: &Output,
 ) -> Result<Vec<&'a Discovered>, Failure> {
     let asker = TerminalQuestions::new(output.clone());
@@ -94,7 +138,7 @@ async fn agree<'a>(
             }
         };
         output.aside_text(&shown(name.as_str(), server));
-        if approval == Approval::Given {
+        if is_approved {
             agreed.push(*server);
         } else if !output.can_ask() {
             unasked += 1;

@@ -1,22 +1,31 @@
-//! `attache config discover` and `export`: servers that other tools know, and ours for them.
+//! `attache config discover`: servers that other tools know.
 //!
 //! Nothing found here is started.
 
 use std::path::Path;
 
-use attache::host::config::discover::{Discovered, Discovery, discover as look};
-use attache::host::config::{DraftTransport, ExportForm, Origin, export as write_out};
+use attache::host::config::discover::{Discovered, Discovery, discover};
+use attache::host::config::{DraftTransport, Origin};
 use attache::host::redact::Redactor;
 use serde::Serialize;
 
-use super::config::origin;
-use crate::configuration::Configuration;
+use super::origin;
+use crate::args::ConfigArgs;
+use crate::commands::{Context, Known, Typed, Verb};
 use crate::failure::Failure;
 use crate::output::text::width;
-use crate::output::{Format, Output, Style, Text, human, json};
+use crate::output::{Format, Style, Text, human, json};
 
 /// Names longer than this break their column.
 const WIDEST_NAME: usize = 32;
+
+/// List the servers that other tools know, with the file of each
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  attache config discover")]
+pub(crate) struct Discover {
+    #[command(flatten)]
+    config: ConfigArgs,
+}
 
 #[derive(Serialize)]
 struct Document<'a> {
@@ -56,12 +65,18 @@ struct BrokenDocument<'a> {
     message: &'a str,
 }
 
-/// Lists the servers that other tools know.
-pub(super) fn discover(configuration: &Configuration, output: &Output) -> Result<(), Failure> {
-    let discovery = look(&configuration.environment);
-    match output.format {
-        Format::Json => output.document(&json::write(&document(&discovery))),
-        Format::Human => output.text(&show(&discovery)),
+impl Verb for Discover {
+    async fn run(self, context: &Context) -> Result<(), Failure> {
+        let output = &context.output;
+        let discovery = discover(&self.config.configuration()?.environment);
+        match output.format {
+            Format::Json => output.document(&json::write(&document(&discovery))),
+            Format::Human => output.text(&show(&discovery)),
+        }
+    }
+
+    fn complete(_: &Typed, _: &Known) -> Vec<String> {
+        Vec::new()
     }
 }
 
@@ -169,29 +184,4 @@ fn show(discovery: &Discovery) -> Text {
             .end_line();
     }
     text
-}
-
-/// Prints the servers of the configuration file in the form of other tools.
-pub(super) fn export(
-    form: ExportForm,
-    configuration: &Configuration,
-    output: &Output,
-) -> Result<(), Failure> {
-    let Some(loaded) = configuration.load()? else {
-        return Err(Failure::config("there is no attache.toml to export")
-            .hint("`attache config path` says where it is looked for"));
-    };
-    if loaded.config().has_errors() {
-        output.note("the file has mistakes; `attache config check` shows them");
-    }
-    let document = write_out(&loaded.text, form);
-    match output.format {
-        Format::Json => output.document(&document.to_string()),
-        Format::Human => {
-            let mut text = Text::new();
-            let pretty = serde_json::to_string_pretty(&document).unwrap_or_default();
-            text.block(Style::Plain, &pretty);
-            output.text(&text)
-        }
-    }
 }
