@@ -211,3 +211,134 @@ fn problems_name_the_field_and_the_rule() {
         assert!(report.unchecked.is_empty());
     }
 }
+
+/// Sixty fields with every kind of widget, each typed in words and checked before anything is sent.
+#[test]
+fn a_form_of_sixty_fields_is_typed_and_checked() {
+    // The schema of a field, the word that follows its name, what becomes of it, and a value that
+    // is not allowed, with the complaint.
+    let kinds = [
+        (
+            r#"{"type":"string","maxLength":3}"#,
+            "=abc",
+            r#""abc""#,
+            r#""abcd""#,
+            "must have at most 3 characters, not 4",
+        ),
+        (
+            r#"{"type":"string","contentMediaType":"text/html"}"#,
+            "=<b>",
+            r#""<b>""#,
+            "1",
+            "must be text, not a whole number",
+        ),
+        (
+            r#"{"type":"string","format":"password","minLength":2}"#,
+            "=pw",
+            r#""pw""#,
+            r#""p""#,
+            "must have at least 2 characters, not 1",
+        ),
+        (
+            r#"{"type":"number","maximum":0.3}"#,
+            "=0.30",
+            "0.30",
+            "0.31",
+            "must be at most 0.3, not 0.31",
+        ),
+        (
+            r#"{"type":"integer","multipleOf":3}"#,
+            "=9007199254740993",
+            "9007199254740993",
+            "9007199254740994",
+            "must be a multiple of 3, not 9007199254740994",
+        ),
+        (
+            r#"{"type":"boolean"}"#,
+            "=yes",
+            r#"true"#,
+            r#""yes""#,
+            "must be true or false, not text",
+        ),
+        (
+            r#"{"enum":["a",2]}"#,
+            "=2",
+            "2",
+            r#""2""#,
+            "must be one of a, 2",
+        ),
+        (
+            r#"{"type":"array","items":{"enum":["a","b"]},"maxItems":1}"#,
+            "=a",
+            r#"["a"]"#,
+            r#"["a","b"]"#,
+            "must have at most 1 items, not 2",
+        ),
+        (
+            r#"{"type":"array","items":{"type":"integer"}}"#,
+            "[0]=5",
+            "[5]",
+            r#"{}"#,
+            "must be a list, not an object",
+        ),
+        (
+            r#"{"type":"object","properties":{"x":{"type":"integer"}}}"#,
+            ".x=5",
+            r#"{"x":5}"#,
+            "[]",
+            "must be an object, not a list",
+        ),
+        (
+            r#"{"oneOf":[{"type":"integer"},{"type":"object","properties":{"k":{"const":"v"}}}]}"#,
+            ".k=v",
+            r#"{"k":"v"}"#,
+            r#""x""#,
+            "fits none of the 2 variants",
+        ),
+        (
+            r#"{"not":{"type":"null"}}"#,
+            ":=[1e400]",
+            "[1e400]",
+            "null",
+            "is of a kind that is excluded",
+        ),
+    ];
+    let sixty: Vec<_> = (0..60)
+        .map(|number| (format!("f{number}"), kinds[number % kinds.len()]))
+        .collect();
+    let members: Vec<String> = sixty
+        .iter()
+        .map(|(name, (schema, ..))| format!("\"{name}\":{schema}"))
+        .collect();
+    let schema = format!(
+        r#"{{"type":"object","properties":{{{}}},"required":["f0","f59"]}}"#,
+        members.join(",")
+    );
+    let form = Form::new(&Json::parse(&schema).unwrap());
+    let words = sixty
+        .iter()
+        .map(|(name, (_, word, ..))| Assignment::parse(&format!("{name}{word}")).unwrap());
+    let value = assign(&form, None, &words.collect::<Vec<_>>()).unwrap();
+    let expected: Vec<String> = sixty
+        .iter()
+        .map(|(name, (_, _, json, ..))| format!("\"{name}\":{json}"))
+        .collect();
+    assert_eq!(value.to_string(), format!("{{{}}}", expected.join(",")));
+    assert_eq!(form.check(&value), attache_view::form::Report::default());
+
+    let wrong: Vec<String> = sixty
+        .iter()
+        .map(|(name, (_, _, _, wrong, _))| format!("\"{name}\":{wrong}"))
+        .collect();
+    let report = form.check(&Value::parse(&format!("{{{}}}", wrong.join(","))).unwrap());
+    let told: Vec<&str> = report
+        .problems
+        .iter()
+        .map(|problem| problem.message.as_str())
+        .collect();
+    let complaints: Vec<String> = sixty
+        .iter()
+        .map(|(name, (.., complaint))| format!("\"{name}\" {complaint}"))
+        .collect();
+    assert_eq!(told, complaints);
+}
