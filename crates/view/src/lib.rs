@@ -5,6 +5,7 @@
 //! Schema, checking and typing what a person enters, and making blocks of what a server answers. It
 //! knows no terminal, no browser and no host; everything in it is a function of its arguments.
 
+pub mod document;
 pub mod form;
 mod number;
 pub mod safe_text;

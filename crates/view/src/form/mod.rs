@@ -86,4 +86,25 @@ impl Form {
         }
         report
     }
+
+    /// The members that the schema describes at the end of a path: names as they are, and titles.
+    pub(crate) fn members_at(&self, steps: &[Step]) -> Vec<(String, Option<String>)> {
+        let picks = Picks::default();
+        let mut expansion = Expansion::new(&self.document, &picks);
+        let mut place = Place::root();
+        for step in steps {
+            let layers = expansion.layers(&place, None);
+            place = Place::of(match step {
+                Step::Key(name) => layers.member(&mut expansion.checker, name),
+                Step::Index(index) => layers.item(*index),
+            });
+        }
+        let field = expansion.field(&place, &Path::default(), None);
+        let members = field.children().into_iter();
+        let named = members.filter_map(|member| match member.path.0.last()? {
+            Step::Key(name) => Some((name.clone(), member.title.clone())),
+            Step::Index(_) => None,
+        });
+        named.collect()
+    }
 }
