@@ -114,6 +114,14 @@ impl Number {
         )
     }
 
+    /// A text that equal numbers share.
+    pub(crate) fn canonical(&self) -> String {
+        let normal = self.normal();
+        let sign = if normal.negative { "-" } else { "" };
+        let digits = String::from_utf8_lossy(&normal.digits);
+        format!("{sign}{digits}e{}", normal.magnitude)
+    }
+
     fn normal(&self) -> Normal {
         let (negative, text) = match self.0.strip_prefix('-') {
             Some(text) => (true, text),

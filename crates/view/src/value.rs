@@ -92,6 +92,27 @@ impl Value {
         }
     }
 
+    /// A text that equal values share, and no others.
+    pub(crate) fn canonical(&self) -> String {
+        match self {
+            Self::Number(number) => number.canonical(),
+            Self::Array(items) => {
+                let items: Vec<String> = items.iter().map(Self::canonical).collect();
+                format!("[{}]", items.join(","))
+            }
+            Self::Object(object) => {
+                let member = |(name, value): (&str, &Self)| {
+                    let name = Self::String(name.to_owned());
+                    format!("{name}:{}", value.canonical())
+                };
+                let mut members: Vec<String> = object.iter().map(member).collect();
+                members.sort_unstable();
+                format!("{{{}}}", members.join(","))
+            }
+            other => other.to_string(),
+        }
+    }
+
     /// The value as a person types it: text without quotes, all else as JSON.
     pub fn plain(&self) -> String {
         match self {
@@ -349,8 +370,13 @@ mod tests {
 
     #[test]
     fn equality_is_that_of_json_schema() {
-        let equal = |one: &str, two: &str| Value::parse(one).unwrap() == Value::parse(two).unwrap();
+        let equal = |one: &str, two: &str| {
+            let (one, two) = (Value::parse(one).unwrap(), Value::parse(two).unwrap());
+            assert_eq!(one == two, one.canonical() == two.canonical());
+            one == two
+        };
         assert!(equal(r#"{"a":1,"b":2}"#, r#"{"b":2.0,"a":1}"#));
+        assert!(equal("[100,-0,0.5]", "[1e2,0.0,5E-1]"));
         assert!(!equal("1", r#""1""#) && !equal("[1,2]", "[2,1]") && !equal("0", "false"));
     }
 }

@@ -48,6 +48,13 @@ fn unset_null_and_default_are_three_things() {
 }
 
 #[test]
+fn a_form_that_is_not_begun_tells_what_it_needs() {
+    let form = form(r#"{"type":"object","properties":{"a":{"type":"string"}},"required":["a"]}"#);
+    let report = State::default().check(&form);
+    assert_eq!(report.problems[0].message, "\"a\" is required and missing");
+}
+
+#[test]
 fn text_that_says_no_value_is_kept_and_told() {
     let form = form(r#"{"type":"object","properties":{"n":{"type":"number"}}}"#);
     let mut state = state(r#"{"n":1.50,"x":1e400}"#);

@@ -1,5 +1,7 @@
 //! The rules of JSON Schema that look at one value and apply no other schema.
 
+use std::collections::HashSet;
+
 use super::check::{Report, Verdict};
 use super::path::Path;
 use crate::{Number, Object, Value};
@@ -89,39 +91,17 @@ pub(super) fn list(schema: &Value, items: &[Value], path: &Path, report: &mut Re
         path,
         report,
     );
-    if schema.get("uniqueItems") == Some(&Value::Bool(true)) {
-        match first_repeated(items) {
-            Ok(None) => {}
-            Ok(Some(index)) => {
-                report.add(&path.index(index), "uniqueItems", "is in the list already")
-            }
-            Err(()) => report.leave("the rule \"uniqueItems\" for a list this long"),
-        }
+    if schema.get("uniqueItems") == Some(&Value::Bool(true))
+        && let Some(index) = first_repeated(items)
+    {
+        report.add(&path.index(index), "uniqueItems", "is in the list already");
     }
 }
 
-/// How many items are compared each with each.
-const MAX_COMPARED: usize = 2_000;
-
-/// The first item that equals an earlier one. Texts are compared by a set, all else pairwise.
-fn first_repeated(items: &[Value]) -> Result<Option<usize>, ()> {
-    let mut texts = std::collections::HashSet::new();
-    let mut others: Vec<&Value> = Vec::new();
-    for (index, item) in items.iter().enumerate() {
-        let repeated = match item {
-            Value::String(text) => !texts.insert(text.as_str()),
-            other if others.contains(&other) => true,
-            _ if others.len() == MAX_COMPARED => return Err(()),
-            other => {
-                others.push(other);
-                false
-            }
-        };
-        if repeated {
-            return Ok(Some(index));
-        }
-    }
-    Ok(None)
+/// The first item that equals an earlier one.
+fn first_repeated(items: &[Value]) -> Option<usize> {
+    let mut seen = HashSet::new();
+    items.iter().position(|item| !seen.insert(item.canonical()))
 }
 
 /// How many items `contains` holds for.

@@ -1,4 +1,5 @@
-//! What a form consists of. All texts in it are safe to show.
+//! What a form consists of. All texts in it are safe to show. Values and paths are exact, because
+//! they are sent: a face shows them through [`safe_text`](crate::safe_text).
 
 use serde::Serialize;
 

@@ -69,13 +69,15 @@ impl State {
         form.field(self.value.as_ref(), &self.picks)
     }
 
-    /// All that is wrong: texts that say no value first, then what the schema finds.
+    /// All that is wrong: texts that say no value first, then what the schema finds. An object that
+    /// is not begun lacks what an empty one lacks.
     pub fn check(&self, form: &Form) -> Report {
-        let mut report = match &self.value {
-            Some(value) => form.check(value),
-            None => Report::default(),
-        };
         let fields = self.field(form);
+        let mut report = match (&self.value, &fields.kind) {
+            (Some(value), _) => form.check(value),
+            (None, Kind::Object(_)) => form.check(&Value::Object(Object::default())),
+            (None, _) => Report::default(),
+        };
         let unread = self.drafts.iter().filter_map(|(path, text)| {
             let field = fields.find(path);
             field.map_or_else(

@@ -127,22 +127,23 @@ pub(super) fn choice(
     if let Some(value) = value.filter(|value| !listed.iter().any(|(listed, _)| listed == *value)) {
         return mismatch(Some(value), "one of its choices");
     }
+    let safe = |text: &str| safe_text::one_line(text).into_owned();
     let mut counts = std::collections::HashMap::new();
     for (value, _) in &listed {
-        *counts.entry(value.plain()).or_insert(0_usize) += 1;
+        *counts.entry(safe(&value.plain())).or_insert(0_usize) += 1;
     }
     let options = listed.into_iter().map(|(value, title)| {
-        let plain = value.plain();
-        let label = if counts.get(&plain) == Some(&1) {
+        let plain = safe(&value.plain());
+        let is_alone = counts.get(&plain) == Some(&1);
+        let label = if is_alone {
             plain
         } else {
-            value.to_string()
+            safe(&value.to_string())
         };
-        let title = title.map(|title| safe_text::one_line(title).into_owned());
         Choice {
             value,
-            label: safe_text::one_line(&label).into_owned(),
-            title,
+            label,
+            title: title.map(safe),
         }
     });
     Kind::Choice {
