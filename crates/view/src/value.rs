@@ -289,7 +289,8 @@ impl Reader<'_> {
     fn continues(&mut self, closing: u8) -> bool {
         match self.peek() {
             b',' => self.at += 1,
-            // The text was checked, so its end cannot come first; this is for the proof's sake.
+            // The text was checked, so its end cannot come first; without this arm a mistake in that
+            // check would loop for ever.
             0 => return false,
             byte if byte == closing => {
                 self.at += 1;

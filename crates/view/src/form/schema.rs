@@ -236,7 +236,7 @@ fn percent_decoded(text: &str) -> Option<String> {
     String::from_utf8(bytes).ok()
 }
 
-/// A dialect that nobody publishes under json-schema.org may mean anything by its words.
+/// A dialect that is not one of json-schema.org's may mean anything by its words.
 fn unknown_dialect(root: &Value) -> Option<String> {
     let dialect = root.get("$schema")?.as_str()?;
     let known: BTreeSet<&str> = [
