@@ -1,0 +1,73 @@
+//! Where something stands in a value.
+
+use std::fmt;
+
+use serde::Serialize;
+
+use crate::{Value, safe_text};
+
+/// One step into a value.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(untagged)]
+pub enum Step {
+    /// To a member of an object.
+    Key(String),
+    /// To an item of a list.
+    Index(usize),
+}
+
+/// The way from the root of a value to a part of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(transparent)]
+pub struct Path(pub Vec<Step>);
+
+impl Path {
+    /// One step further.
+    pub fn join(&self, step: Step) -> Self {
+        let mut steps = self.0.clone();
+        steps.push(step);
+        Self(steps)
+    }
+
+    /// A member of what is here.
+    pub fn key(&self, name: &str) -> Self {
+        self.join(Step::Key(name.to_owned()))
+    }
+
+    /// An item of what is here.
+    pub fn index(&self, index: usize) -> Self {
+        self.join(Step::Index(index))
+    }
+
+    /// What the way leads to.
+    pub fn of<'v>(&self, value: &'v Value) -> Option<&'v Value> {
+        self.0.iter().try_fold(value, |value, step| match step {
+            Step::Key(name) => value.get(name),
+            Step::Index(index) => value.as_array()?.get(*index),
+        })
+    }
+
+    /// The subject of a sentence about what is here.
+    pub(crate) fn subject(&self) -> String {
+        match self.0.is_empty() {
+            true => "the value".to_owned(),
+            false => format!("\"{self}\""),
+        }
+    }
+}
+
+impl fmt::Display for Path {
+    /// As it is typed at a shell: `place.lines[0]`; safe to show.
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (at, step) in self.0.iter().enumerate() {
+            match step {
+                Step::Key(name) => {
+                    let dot = if at == 0 { "" } else { "." };
+                    write!(formatter, "{dot}{}", safe_text::one_line(name))?;
+                }
+                Step::Index(index) => write!(formatter, "[{index}]")?,
+            }
+        }
+        Ok(())
+    }
+}
