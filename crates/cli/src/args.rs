@@ -8,6 +8,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Command, CommandFactory as _, Parser, Subcommand, ValueEnum};
 
+use crate::commands::Reference;
+
 const AFTER_HELP: &str = "\
 Servers come from attache.toml: the one that --config names, the nearest in this folder or above
 it, or the one in your configuration folder. A name or a URL in place of SERVER chooses one, and
@@ -248,7 +250,7 @@ Example:
     /// Log in to servers behind a URL, log out, or see where you are logged in
     #[command(subcommand, after_help = "Example:\n  attache auth login tracker")]
     Auth(RawAuth),
-    /// Find, check, import and export configurations
+    /// Find, check, explain, import and export configurations
     #[command(subcommand, after_help = "Example:\n  attache config discover")]
     Config(RawConfig),
     /// Print a script that makes a shell complete servers, tools and arguments
@@ -261,9 +263,21 @@ Example:
         /// The shell
         shell: Shell,
     },
-    /// Print the manual page
-    #[command(after_help = "Example:\n  attache man | man -l -")]
-    Man,
+    /// Print the manual page, or that of the configuration file
+    #[command(
+        after_help = "Example:\n  attache man | man -l -\n  attache man attache.toml | man -l -"
+    )]
+    Man {
+        /// The page: attache or attache.toml
+        #[arg(
+            value_enum,
+            value_name = "PAGE",
+            hide_possible_values = true,
+            default_value = "attache",
+            hide_default_value = true
+        )]
+        page: ManualPage,
+    },
     /// What the shell scripts ask: the words typed so far, the last one unfinished.
     #[command(name = COMPLETE, hide = true)]
     Complete {
@@ -277,6 +291,13 @@ Example:
 
 /// The hidden command behind the completion scripts.
 pub(crate) const COMPLETE: &str = "__complete";
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ManualPage {
+    Attache,
+    #[value(name = "attache.toml")]
+    AttacheToml,
+}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Shell {
@@ -350,6 +371,12 @@ pub(crate) enum RawConfig {
     /// Check the configuration file without starting anything
     #[command(after_help = "Example:\n  attache config check --json")]
     Check,
+    /// List every key of the configuration file: type, default, meaning, example
+    #[command(after_help = "\
+Example:
+  attache config reference timeouts.call
+  attache config reference --schema > attache.schema.json")]
+    Reference(Reference),
     /// List the servers that other tools know, with the file of each
     #[command(after_help = "Example:\n  attache config discover")]
     Discover,

@@ -15,10 +15,12 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory as _, FromArgMatches as _};
 
 use crate::args::{
-    CommonArgs, ProgressArgs, RawArgs, RawAuth, RawCall, RawCommand, RawConfig, RawDialect, RawEra,
-    RawForm, RawImport, RawProgress, RawServe, RawServed, RawWatch, ServerCommand, Shell,
+    CommonArgs, ManualPage, ProgressArgs, RawArgs, RawAuth, RawCall, RawCommand, RawConfig,
+    RawDialect, RawEra, RawForm, RawImport, RawProgress, RawServe, RawServed, RawWatch,
+    ServerCommand, Shell,
 };
 use crate::arguments::{self, Given};
+use crate::commands::Reference;
 use crate::failure::Failure;
 use crate::names;
 use crate::output::{Format, ProgressDisplay, Verbosity};
@@ -88,6 +90,7 @@ pub(crate) enum Action {
     AuthLogout,
     ConfigPath,
     ConfigCheck,
+    ConfigReference(Reference),
     ConfigDiscover,
     ConfigImport(Import),
     ConfigExport(ExportForm),
@@ -97,7 +100,7 @@ pub(crate) enum Action {
         words: Vec<String>,
         quoting: Quoting,
     },
-    Man,
+    Man(ManualPage),
 }
 
 /// A ready-made server, and what it speaks.
@@ -375,7 +378,7 @@ fn understand_command(
             };
             (Action::Complete { words, quoting }, None)
         }
-        RawCommand::Man => (Action::Man, None),
+        RawCommand::Man { page } => (Action::Man(page), None),
     })
 }
 
@@ -383,6 +386,7 @@ fn understand_config(command: RawConfig) -> Action {
     match command {
         RawConfig::Path => Action::ConfigPath,
         RawConfig::Check => Action::ConfigCheck,
+        RawConfig::Reference(asked) => Action::ConfigReference(asked),
         RawConfig::Discover => Action::ConfigDiscover,
         RawConfig::Import(raw) => Action::ConfigImport(understand_import(raw)),
         RawConfig::Export { form } => Action::ConfigExport(match form {

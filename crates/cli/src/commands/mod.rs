@@ -10,6 +10,7 @@ mod completions;
 mod config;
 mod config_exchange;
 mod config_import;
+mod config_reference;
 mod doctor;
 mod listing;
 mod logs;
@@ -26,6 +27,9 @@ mod tools;
 mod trust;
 mod watch;
 
+pub(crate) use config_reference::Reference;
+
+use crate::args::ManualPage;
 use crate::command_host::CommandHost;
 use crate::configuration::Configuration;
 use crate::failure::{Exit, Failure};
@@ -98,6 +102,7 @@ async fn without_servers(
         Action::AuthLogout => auth::logout(target, configuration, output).await,
         Action::ConfigPath => config::path(configuration, output),
         Action::ConfigCheck => config::check(configuration, output),
+        Action::ConfigReference(asked) => config_reference::run(&asked, output),
         Action::ConfigDiscover => config_exchange::discover(configuration, output),
         Action::ConfigImport(import) => config_import::run(&import, configuration, output).await,
         Action::ConfigExport(form) => config_exchange::export(form, configuration, output),
@@ -105,7 +110,8 @@ async fn without_servers(
         Action::Complete { words, quoting } => {
             complete::run(&words, quoting, configuration, output)
         }
-        Action::Man => man::run(output),
+        Action::Man(ManualPage::Attache) => man::run(output),
+        Action::Man(ManualPage::AttacheToml) => output.ready_made(&config_reference::manual_page()),
         action => return Ok(Remaining::ForServers(action)),
     }
     .map(|()| Remaining::Done)
