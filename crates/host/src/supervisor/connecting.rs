@@ -125,7 +125,7 @@ impl Target {
             let key = probes::key(config);
             let in_vain = probes.are_in_vain(&key);
             if in_vain {
-                *server = Box::new(Server::clone(server).unprobed());
+                **server = Server::clone(server).unprobed();
             }
             self.memory = Some(ProbeMemory {
                 probes: probes.clone(),
