@@ -2,7 +2,7 @@
 //!
 //! Owns the keys of the file. All that is wrong is collected and told together; a server with an
 //! error is left out and its neighbours stay (invariant 9). A text that is no TOML at all spoils
-//! the whole file, because nobody can say where the next server begins.
+//! the whole file, because it does not tell where the next server begins.
 
 use std::io;
 use std::path::Path;

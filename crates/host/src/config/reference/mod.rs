@@ -210,7 +210,7 @@ fn add_entries(table: &'static Table, prefix: &str, entries: &mut Vec<Entry>) {
     }
 }
 
-/// The keys that somebody asks for: a path, the end of one, or a table with all that is in it. A
+/// The keys that are asked for: a path, the end of one, or a table with all that is in it. A
 /// server may be named, and `mcp` is a server.
 pub fn find(asked: &str) -> Vec<Entry> {
     let entries = entries();
