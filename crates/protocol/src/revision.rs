@@ -171,7 +171,7 @@ impl Revision {
     }
 
     /// The date that names the revision on the wire.
-    pub fn as_str(self) -> &'static str {
+    pub const fn as_str(self) -> &'static str {
         match self {
             Self::V2024_11_05 => "2024-11-05",
             Self::V2025_03_26 => "2025-03-26",

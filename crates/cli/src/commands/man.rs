@@ -8,18 +8,38 @@ use super::{Context, Known, Typed, Verb};
 use crate::failure::Failure;
 use crate::invocation::Invocation;
 
-/// Print the manual page
+/// Print the manual page, or that of the configuration file
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Example:\n  attache man | man -l -")]
-pub(crate) struct Man {}
+#[command(after_help = "Example:\n  attache man | man -l -\n  attache man attache.toml | man -l -")]
+pub(crate) struct Man {
+    /// The page: attache or attache.toml
+    #[arg(
+        value_enum,
+        value_name = "PAGE",
+        hide_possible_values = true,
+        default_value = "attache",
+        hide_default_value = true
+    )]
+    page: ManualPage,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum ManualPage {
+    Attache,
+    #[value(name = "attache.toml")]
+    AttacheToml,
+}
 
 impl Verb for Man {
     async fn run(self, context: &Context) -> Result<(), Failure> {
-        context.output.ready_made(&page())
+        context.output.ready_made(&match self.page {
+            ManualPage::Attache => page(),
+            ManualPage::AttacheToml => super::config::manual_page(),
+        })
     }
 
     fn complete(_: &Typed, _: &Known) -> Vec<String> {
-        Vec::new()
+        vec!["attache".to_owned(), "attache.toml".to_owned()]
     }
 }
 

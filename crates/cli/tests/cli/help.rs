@@ -29,9 +29,9 @@ fn the_program() {
       doctor       Find out what is wrong with servers: one cause, one remedy
       trust        Approve a project's configuration file, or the tools of a server as they are now
       auth         Log in to servers behind a URL, log out, or see where you are logged in
-      config       Find, check, import and export configurations
+      config       Find, check, explain, import and export configurations
       completions  Print a script that makes a shell complete servers, tools and arguments
-      man          Print the manual page
+      man          Print the manual page, or that of the configuration file
 
     Arguments:
       [COMMAND]...  The server's command and its arguments
@@ -189,6 +189,7 @@ fn every_command_has_an_example_and_shows_where_the_server_goes() {
         &["man"],
         &["config", "path"],
         &["config", "check"],
+        &["config", "reference"],
         &["config", "discover"],
         &["config", "import"],
         &["config", "export"],

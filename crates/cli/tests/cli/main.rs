@@ -16,6 +16,7 @@ mod privacy;
 #[cfg(unix)]
 mod project_files;
 mod real_servers;
+mod reference;
 mod remembered;
 mod remote;
 mod serve;

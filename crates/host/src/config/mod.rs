@@ -3,6 +3,7 @@
 //! Owns the plain description of every server, the file `attache.toml`, and the files of other
 //! tools that describe servers. It starts nothing and asks nobody.
 
+mod choices;
 mod connect;
 mod draft;
 mod environment;
@@ -19,6 +20,7 @@ mod section;
 mod server_table;
 
 pub mod discover;
+pub mod reference;
 
 pub use attache_client::HttpFlavor;
 pub use draft::{Draft, DraftTransport};

@@ -2,7 +2,7 @@
 //!
 //! Owns the keys of the file. All that is wrong is collected and told together; a server with an
 //! error is left out and its neighbours stay (invariant 9). A text that is no TOML at all spoils
-//! the whole file, because nobody can say where the next server begins.
+//! the whole file, because it does not tell where the next server begins.
 
 use std::io;
 use std::path::Path;
@@ -11,17 +11,12 @@ use toml_edit::Document;
 
 use super::search::Found;
 use super::section::{Complaint, Expansion, Place, Reading, Section};
-use super::server_table::{Form, read_client, read_policy, read_server};
+use super::server_table::{read_client, read_policy, read_server};
 use super::{Config, Origin, ServerName, Severity, Source, UserEnvironment};
 use crate::state_file;
 
 /// The name of the server that a single `[mcp]` table describes (seeds row 53).
 pub const SINGLE_SERVER: &str = "default";
-/// The most bytes that can be given to the cache: 64 GiB.
-const MOST_CACHE_BYTES: i64 = 64 * 1024 * 1024 * 1024;
-/// The most programs that can be let start at a time.
-const MOST_CONCURRENT_STARTS: i64 = 1000;
-
 impl Config {
     /// Reads a configuration file. Everything wrong inside is among the problems; an error is only
     /// that the file cannot be read.
@@ -63,7 +58,6 @@ impl Config {
                 // The document is borrowed by the sections; a scope of its own ends that.
                 let root = Section::root(&reading, document.as_table());
                 read_root(&root, origin, &reading, &mut config);
-                root.finish();
             }
             Err(error) => {
                 let place = Place {
@@ -89,57 +83,46 @@ impl Config {
 
 fn read_root(root: &Section<'_>, origin: Origin, reading: &Reading<'_>, config: &mut Config) {
     if let Some(servers) = root.section("servers") {
-        for (name, section) in servers.servers() {
-            add_server(name, section, Form::Named, origin, reading, config);
+        for name in servers.names() {
+            add_server(name, || servers.server(name, name), origin, reading, config);
         }
     }
-    if let Some(section) = root.section("mcp") {
-        let section = section.about(SINGLE_SERVER);
-        if config.servers.contains_key(SINGLE_SERVER) {
-            let complaint = Complaint::new("[servers.default] describes the same server");
-            section.complain("", complaint.hint("keep one of the two"));
-        } else {
-            add_server(
-                SINGLE_SERVER,
-                section,
-                Form::Single,
-                origin,
-                reading,
-                config,
-            );
-        }
+    let single = || root.server("mcp", SINGLE_SERVER);
+    if !config.servers.contains_key(SINGLE_SERVER) {
+        add_server(SINGLE_SERVER, single, origin, reading, config);
+    } else if let Some(section) = single() {
+        let complaint = Complaint::new("[servers.default] describes the same server");
+        section.complain("", complaint.hint("keep one of the two"));
     }
     config.client = read_client(root);
     for server in config.servers.values_mut() {
         server.client = server.client.take().or_else(|| config.client.clone());
     }
-    if let Some(section) = root.section("policy") {
-        config.policy = read_policy(&section);
-        section.finish();
+    if let Some(policy) = root.section("policy") {
+        config.policy = read_policy(&policy);
     }
-    if let Some(section) = root.section("cache") {
-        if let Some(bytes) = section.number("bytes", 0..MOST_CACHE_BYTES + 1) {
-            config.cache_bytes = bytes.unsigned_abs();
-        }
-        section.finish();
+    if let Some(cache) = root.section("cache")
+        && let Some(bytes) = cache.number("bytes")
+    {
+        config.cache_bytes = bytes;
     }
-    if let Some(section) = root.section("startup") {
-        if let Some(starts) = section.number("concurrent", 1..MOST_CONCURRENT_STARTS + 1) {
-            config.concurrent_starts = usize::try_from(starts).unwrap_or(1);
-        }
-        section.finish();
+    if let Some(startup) = root.section("startup")
+        && let Some(starts) = startup.number("concurrent")
+    {
+        config.concurrent_starts = starts;
     }
 }
 
-fn add_server(
+/// Adds the server that `open` finds, unless there is none or something is wrong with it.
+fn add_server<'r>(
     name: &str,
-    section: Section<'_>,
-    form: Form,
+    open: impl FnOnce() -> Option<Section<'r>>,
     origin: Origin,
     reading: &Reading<'_>,
     config: &mut Config,
 ) {
     let errors = reading.errors();
+    let Some(section) = open() else { return };
     let checked = match ServerName::new(name) {
         Ok(name) => name,
         Err(error) => {
@@ -154,8 +137,7 @@ fn add_server(
         line: Some(section.line()),
         origin,
     };
-    let server = read_server(checked, &section, form, source);
-    section.finish();
+    let server = read_server(checked, &section, source);
     if let Some(server) = server
         && reading.errors() == errors
     {

@@ -1,17 +1,17 @@
 //! Reading a table of a TOML file key by key, with every complaint at its place.
 //!
-//! Owns positions, types, ranges and unknown keys: a key counts as known because somebody asked for
-//! it. It knows nothing of what the keys mean.
+//! Owns positions, types, ranges and unknown keys, as the reference has them. It knows nothing of what
+//! the keys mean.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::ops::{Range, RangeInclusive};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use toml_edit::{Item, TableLike, Value};
 
 use super::expand::{ExpandError, expand};
+use super::reference::{FILE, Kind, Only, Table};
 use super::{Pattern, Problem, Secret, Severity, UserEnvironment};
 use crate::nearest::nearest;
 
@@ -122,86 +122,71 @@ impl Complaint {
     }
 }
 
-/// A table being read.
+/// A table being read. Which keys it has, their types and ranges are those of the reference; a key
+/// that is not there cannot be read.
 pub(super) struct Section<'r> {
     reading: &'r Reading<'r>,
     table: &'r dyn TableLike,
+    kind: &'static Kind,
     path: String,
     server: Option<&'r str>,
     begins: usize,
-    asked: RefCell<Vec<&'static str>>,
 }
 
 impl<'r> Section<'r> {
+    /// The whole file.
     pub(super) fn root(reading: &'r Reading<'r>, table: &'r dyn TableLike) -> Self {
-        Self {
+        let root = Self {
             reading,
             table,
+            kind: &FILE,
             path: String::new(),
             server: None,
             begins: 0,
-            asked: RefCell::default(),
-        }
+        };
+        root.check_keys();
+        root
     }
 
     /// A table below this one.
-    pub(super) fn section(&self, key: &'static str) -> Option<Section<'r>> {
-        let item = self.ask(key)?;
-        match item.as_table_like() {
-            Some(table) => Some(self.below(key, item, table)),
-            None => {
-                self.wrong_type(key, item, "a table");
-                None
-            }
-        }
+    pub(super) fn section(&self, key: &str) -> Option<Section<'r>> {
+        self.open(key, self.server)
+    }
+
+    /// A table below this one that describes a server.
+    pub(super) fn server(&self, key: &str, server: &'r str) -> Option<Section<'r>> {
+        self.open(key, Some(server))
+    }
+
+    fn open(&self, key: &str, server: Option<&'r str>) -> Option<Section<'r>> {
+        let (kind, item) = self.ask(key)?;
+        let Some(table) = item.as_table_like() else {
+            return self.wrong_type(key, kind, item);
+        };
+        let section = Section {
+            reading: self.reading,
+            table,
+            kind,
+            path: self.dotted(key),
+            server,
+            begins: self.key_position(key, item),
+        };
+        section.check_keys();
+        Some(section)
     }
 
     /// A table below this one that may also be given as a word.
-    pub(super) fn word_or_section(&self, key: &'static str) -> Option<WordOrSection<'r>> {
-        let item = self.ask(key)?;
-        if let Some(word) = item.as_str() {
-            return Some(WordOrSection::Word(word));
-        }
-        match item.as_table_like() {
-            Some(table) => Some(WordOrSection::Section(self.below(key, item, table))),
-            None => {
-                self.wrong_type(key, item, "a word or a table");
-                None
-            }
+    pub(super) fn word_or_section(&self, key: &str) -> Option<WordOrSection<'r>> {
+        let (_, item) = self.ask(key)?;
+        match item.as_str() {
+            Some(word) => Some(WordOrSection::Word(word)),
+            None => self.section(key).map(WordOrSection::Section),
         }
     }
 
-    /// All tables below this one, by names that the user chose. Each of them is a server.
-    pub(super) fn servers(&self) -> Vec<(&'r str, Section<'r>)> {
-        let mut sections = Vec::new();
-        for (key, item) in self.table.iter() {
-            match item.as_table_like() {
-                Some(table) => {
-                    let mut section = self.below(key, item, table);
-                    section.server = Some(key);
-                    sections.push((key, section));
-                }
-                None => self.wrong_type(key, item, "a table"),
-            }
-        }
-        sections
-    }
-
-    /// Everything in this table is about that server.
-    pub(super) fn about(mut self, server: &'r str) -> Self {
-        self.server = Some(server);
-        self
-    }
-
-    fn below(&self, key: &str, item: &'r Item, table: &'r dyn TableLike) -> Section<'r> {
-        Section {
-            reading: self.reading,
-            table,
-            path: self.dotted(key),
-            server: self.server,
-            begins: self.key_position(key, item),
-            asked: RefCell::default(),
-        }
+    /// The names in a table whose names the user chose.
+    pub(super) fn names(&self) -> Vec<&'r str> {
+        self.table.iter().map(|(name, _)| name).collect()
     }
 
     /// Where the table begins, as a line.
@@ -209,26 +194,33 @@ impl<'r> Section<'r> {
         self.reading.position(self.begins).0
     }
 
-    pub(super) fn has(&self, key: &'static str) -> bool {
+    /// Whether this table can have such a key at all.
+    pub(super) fn knows(&self, key: &str) -> bool {
+        self.kind.below(key).is_some()
+    }
+
+    pub(super) fn has(&self, key: &str) -> bool {
         self.ask(key).is_some()
     }
 
-    /// A word, as it is written.
-    pub(super) fn word(&self, key: &'static str) -> Option<&'r str> {
-        let item = self.ask(key)?;
-        if item.as_str().is_none() {
-            self.wrong_type(key, item, "a text");
-        }
-        item.as_str()
+    /// The keys here that only some servers can have.
+    pub(super) fn keys_only_for(&self, only: Only) -> impl Iterator<Item = &'static str> {
+        let keys = self.kind.table().into_iter().flat_map(Table::keys);
+        let here =
+            keys.filter(move |key| key.only == Some(only) && self.table.contains_key(key.name));
+        here.map(|key| key.name)
     }
 
     /// A text with its variables expanded.
-    pub(super) fn text(&self, key: &'static str) -> Option<String> {
-        let item = self.ask(key)?;
-        self.expanded(key, item)
+    pub(super) fn text(&self, key: &str) -> Option<String> {
+        let (kind, item) = self.ask(key)?;
+        match item.as_value() {
+            Some(value) if value.is_str() => self.expanded(key, value),
+            _ => self.wrong_type(key, kind, item),
+        }
     }
 
-    pub(super) fn secret(&self, key: &'static str) -> Option<Secret> {
+    pub(super) fn secret(&self, key: &str) -> Option<Secret> {
         self.text(key).map(Secret::new)
     }
 
@@ -238,8 +230,8 @@ impl<'r> Section<'r> {
     }
 
     /// Whether a key is written as exactly this word.
-    pub(super) fn is_written(&self, key: &'static str, word: &str) -> bool {
-        self.ask(key).and_then(Item::as_str) == Some(word)
+    pub(super) fn is_written(&self, key: &str, word: &str) -> bool {
+        self.ask(key).and_then(|(_, item)| item.as_str()) == Some(word)
     }
 
     /// The folder the file is in.
@@ -254,7 +246,7 @@ impl<'r> Section<'r> {
     }
 
     /// A path; `~/` is the home folder, and a relative one is relative to the file.
-    pub(super) fn path(&self, key: &'static str) -> Option<PathBuf> {
+    pub(super) fn path(&self, key: &str) -> Option<PathBuf> {
         let text = self.text(key)?;
         let beside = self.reading.file.parent().unwrap_or(Path::new(""));
         let below_home = text.strip_prefix("~/").or((text == "~").then_some(""));
@@ -270,141 +262,80 @@ impl<'r> Section<'r> {
     }
 
     /// A list of texts with their variables expanded.
-    pub(super) fn texts(&self, key: &'static str) -> Option<Vec<String>> {
-        let item = self.ask(key)?;
+    pub(super) fn texts(&self, key: &str) -> Option<Vec<String>> {
+        let (kind, item) = self.ask(key)?;
         let Some(array) = item.as_array() else {
-            self.wrong_type(key, item, "a list of texts");
-            return None;
+            return self.wrong_type(key, kind, item);
         };
-        let mut texts = Vec::with_capacity(array.len());
-        for value in array {
-            texts.push(self.expanded_value(key, value)?);
-        }
-        Some(texts)
+        array
+            .iter()
+            .map(|value| self.expanded(key, value))
+            .collect()
     }
 
-    pub(super) fn patterns(&self, key: &'static str) -> Option<Vec<Pattern>> {
-        let item = self.ask(key)?;
-        let words = |array: &toml_edit::Array| -> Option<Vec<Pattern>> {
-            let words = array.iter().map(|value| value.as_str().map(Pattern::new));
-            words.collect()
-        };
-        let patterns = item.as_array().and_then(words);
-        if patterns.is_none() {
-            self.wrong_type(
-                key,
-                item,
-                "a list of names, in which \"*\" stands for anything",
-            );
-        }
-        patterns
+    pub(super) fn patterns(&self, key: &str) -> Option<Vec<Pattern>> {
+        let words = self.words(key)?;
+        Some(words.into_iter().map(Pattern::new).collect())
     }
 
     /// A table of texts under names that the user chose.
-    pub(super) fn text_map(&self, key: &'static str) -> Option<BTreeMap<String, Secret>> {
+    pub(super) fn text_map(&self, key: &str) -> Option<BTreeMap<String, Secret>> {
         let section = self.section(key)?;
         let mut map = BTreeMap::new();
         for (name, item) in section.table.iter() {
             // Numbers and truth values are what people write for variables.
-            let plain = match item.as_value() {
+            let text = match item.as_value() {
                 Some(Value::Integer(number)) => Some(number.value().to_string()),
                 Some(Value::Boolean(truth)) => Some(truth.value().to_string()),
-                _ => None,
+                _ => section.text(name),
             };
-            if let Some(text) = plain.or_else(|| section.expanded(name, item)) {
-                map.insert(name.to_owned(), Secret::new(text));
-            }
+            map.extend(text.map(|text| (name.to_owned(), Secret::new(text))));
         }
         Some(map)
     }
 
-    /// Words under names that the user chose, as they are written.
-    pub(super) fn word_map(
-        &self,
-        key: &'static str,
-    ) -> Option<(Section<'r>, Vec<(&'r str, &'r str)>)> {
-        let section = self.section(key)?;
-        let mut words = Vec::new();
-        for (name, item) in section.table.iter() {
-            match item.as_str() {
-                Some(word) => words.push((name, word)),
-                None => section.wrong_type(name, item, "a text"),
-            }
-        }
-        Some((section, words))
+    pub(super) fn truth(&self, key: &str) -> Option<bool> {
+        let (kind, item) = self.ask(key)?;
+        item.as_bool().or_else(|| self.wrong_type(key, kind, item))
     }
 
-    pub(super) fn truth(&self, key: &'static str) -> Option<bool> {
-        let item = self.ask(key)?;
-        if item.as_bool().is_none() {
-            self.wrong_type(key, item, "true or false");
-        }
-        item.as_bool()
-    }
-
-    /// A whole number in a range.
-    pub(super) fn number(&self, key: &'static str, range: Range<i64>) -> Option<i64> {
-        let item = self.ask(key)?;
-        let Some(number) = item.as_integer() else {
-            self.wrong_type(key, item, "a whole number");
-            return None;
+    /// A whole number in the range of the key.
+    pub(super) fn number<T: TryFrom<i64>>(&self, key: &str) -> Option<T> {
+        let (kind, item) = self.ask(key)?;
+        let (&Kind::Number(least, most), Some(number)) = (kind, item.as_integer()) else {
+            return self.wrong_type(key, kind, item);
         };
-        if !range.contains(&number) {
-            let Range { start, end } = range;
-            self.complain(
-                key,
-                Complaint::new(format!("{number} is not between {start} and {}", end - 1)),
-            );
+        if !(least..=most).contains(&number) {
+            let message = format!("{number} is not between {least} and {most}");
+            self.complain(key, Complaint::new(message));
             return None;
         }
-        Some(number)
+        T::try_from(number).ok()
     }
 
-    /// A number in a range, whole or not.
-    pub(super) fn decimal(&self, key: &'static str, range: RangeInclusive<f64>) -> Option<f64> {
-        let item = self.ask(key)?;
+    /// A number in the range of the key, whole or not.
+    pub(super) fn decimal(&self, key: &str) -> Option<f64> {
+        let (kind, item) = self.ask(key)?;
         #[expect(
             clippy::cast_precision_loss,
             reason = "a whole number too large to be exact is out of any range"
         )]
         let whole = || item.as_integer().map(|number| number as f64);
-        let Some(number) = item.as_float().or_else(whole) else {
-            self.wrong_type(key, item, "a number");
-            return None;
+        let number = item.as_float().or_else(whole);
+        let (&Kind::Decimal(least, most), Some(number)) = (kind, number) else {
+            return self.wrong_type(key, kind, item);
         };
-        if !range.contains(&number) {
-            let (start, end) = (range.start(), range.end());
-            let message = format!("{number} is not between {start} and {end}");
+        if !(least..=most).contains(&number) {
+            let message = format!("{number} is not between {least} and {most}");
             self.complain(key, Complaint::new(message));
             return None;
         }
         Some(number)
     }
 
-    /// Some of several words.
-    pub(super) fn choices<T: Copy>(
-        &self,
-        key: &'static str,
-        choices: &[(&str, T)],
-    ) -> Option<Vec<T>> {
-        let item = self.ask(key)?;
-        let words = item.as_array().and_then(|array| {
-            let words = array.iter().map(Value::as_str);
-            words.collect::<Option<Vec<_>>>()
-        });
-        let Some(words) = words else {
-            self.wrong_type(key, item, "a list of words");
-            return None;
-        };
-        let chosen = words
-            .into_iter()
-            .map(|word| self.chosen(key, word, choices));
-        chosen.collect()
-    }
-
     /// A time: a number of milliseconds, or a text such as "500ms", "2s", "1.5 min".
-    pub(super) fn time(&self, key: &'static str) -> Option<Duration> {
-        let item = self.ask(key)?;
+    pub(super) fn time(&self, key: &str) -> Option<Duration> {
+        let (kind, item) = self.ask(key)?;
         let time = match item.as_value() {
             Some(Value::Integer(number)) => u64::try_from(*number.value())
                 .ok()
@@ -419,17 +350,31 @@ impl<'r> Section<'r> {
                 None
             }
             Some(time) => Some(time),
-            None => {
-                self.wrong_type(key, item, "a time: milliseconds, or a text like \"2s\"");
-                None
-            }
+            None => self.wrong_type(key, kind, item),
         }
     }
 
     /// One of several words.
-    pub(super) fn choice<T: Copy>(&self, key: &'static str, choices: &[(&str, T)]) -> Option<T> {
-        let word = self.word(key)?;
-        self.chosen(key, word, choices)
+    pub(super) fn choice<T: Copy>(&self, key: &str, choices: &[(&str, T)]) -> Option<T> {
+        let (kind, item) = self.ask(key)?;
+        match item.as_str() {
+            Some(word) => self.chosen(key, word, choices),
+            None => self.wrong_type(key, kind, item),
+        }
+    }
+
+    /// Some of several words.
+    pub(super) fn choices<T: Copy>(&self, key: &str, choices: &[(&str, T)]) -> Option<Vec<T>> {
+        let words = self.words(key)?.into_iter();
+        words.map(|word| self.chosen(key, word, choices)).collect()
+    }
+
+    /// A list of words, as they are written.
+    fn words(&self, key: &str) -> Option<Vec<&'r str>> {
+        let (kind, item) = self.ask(key)?;
+        let words = item.as_array();
+        let words = words.and_then(|array| array.iter().map(Value::as_str).collect());
+        words.or_else(|| self.wrong_type(key, kind, item))
     }
 
     /// What a word means, or a complaint that names the nearest word.
@@ -458,17 +403,14 @@ impl<'r> Section<'r> {
         None
     }
 
-    /// Complains about every key that nobody asked for.
-    pub(super) fn finish(self) {
-        let asked = self.asked.borrow();
-        for (key, _) in self.table.iter() {
-            if asked.contains(&key) {
-                continue;
-            }
-            let near = nearest(key, asked.iter().copied());
-            let hint = match near {
+    /// Complains about every key that the reference does not have here.
+    fn check_keys(&self) {
+        for (key, _) in self.table.iter().filter(|(key, _)| !self.knows(key)) {
+            let keys = self.kind.table().into_iter().flat_map(Table::keys);
+            let known: Vec<&str> = keys.map(|key| key.name).collect();
+            let hint = match nearest(key, known.iter().copied()) {
                 Some(near) => format!("did you mean \"{near}\"?"),
-                None => format!("known here: {}", asked.join(", ")),
+                None => format!("known here: {}", known.join(", ")),
             };
             self.complain(key, Complaint::new("unknown key").hint(hint));
         }
@@ -497,25 +439,14 @@ impl<'r> Section<'r> {
         self.reading.report(place, severity, complaint);
     }
 
-    fn ask(&self, key: &'static str) -> Option<&'r Item> {
-        let mut asked = self.asked.borrow_mut();
-        if !asked.contains(&key) {
-            asked.push(key);
-        }
-        self.table.get(key)
+    /// What a key may be, and what is written for it.
+    fn ask(&self, key: &str) -> Option<(&'static Kind, &'r Item)> {
+        let kind = self.kind.below(key);
+        debug_assert!(kind.is_some(), "\"{key}\" is read and not in the reference");
+        Some((kind?, self.table.get(key)?))
     }
 
-    fn expanded(&self, key: &str, item: &Item) -> Option<String> {
-        match item.as_value() {
-            Some(value) => self.expanded_value(key, value),
-            None => {
-                self.wrong_type(key, item, "a text");
-                None
-            }
-        }
-    }
-
-    fn expanded_value(&self, key: &str, value: &Value) -> Option<String> {
+    fn expanded(&self, key: &str, value: &Value) -> Option<String> {
         let Some(text) = value.as_str() else {
             let found = described(value.type_name());
             self.complain(
@@ -553,12 +484,12 @@ impl<'r> Section<'r> {
         }
     }
 
-    fn wrong_type(&self, key: &str, item: &Item, expected: &str) {
+    /// Complains about a value that is not of the key's type; there is nothing to read of it.
+    fn wrong_type<T>(&self, key: &str, kind: &Kind, item: &Item) -> Option<T> {
         let found = described(item.type_name());
-        self.complain(
-            key,
-            Complaint::new(format!("expected {expected}, found {found}")),
-        );
+        let message = format!("expected {kind}, found {found}");
+        self.complain(key, Complaint::new(message));
+        None
     }
 
     fn dotted(&self, key: &str) -> String {

@@ -5,64 +5,32 @@ use std::path::{Path, PathBuf};
 
 use attache_client::authorization::Reach;
 use attache_client::protocol::frame::EmptyParams;
-use attache_client::protocol::{Implementation, LogLevel, Revision};
-use attache_client::{
-    CancelForm, EraChoice, ErrorAlias, InitializedNotice, MissingInputSchema, ProgressTokenForm,
-    Quirks, ShutdownForm, Timeouts, UndeclaredRequests,
-};
+use attache_client::protocol::{Era, Implementation, Revision};
+use attache_client::{EraChoice, InitializedNotice, Timeouts};
 
 use url::Url;
 
+use super::choices::{self, Way};
 use super::profile::Profile;
+use super::reference::Only;
 use super::section::{Complaint, Section, WordOrSection};
 use super::{
-    AuthConfig, CacheRules, CacheUse, CallRetry, Decision, Dialect, Grant, HttpFlavor, Origin,
-    PolicyRules, ReadOnlyHint, Restart, RestartWhen, Retry, RetryOn, ServerConfig, ServerName,
-    Source, Start, ToolFilter, Transport,
+    AuthConfig, CacheRules, Grant, HttpFlavor, Origin, PolicyRules, Restart, Retry, ServerConfig,
+    ServerName, Source, ToolFilter, Transport,
 };
-
-/// How a server is written down.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Form {
-    /// `[servers.NAME]`.
-    Named,
-    /// The single `[mcp]` table of seed 003, which says `endpoint` for a URL.
-    Single,
-}
-
-const DIALECTS: &[(&str, Dialect)] = &[
-    ("standard", Dialect::Standard),
-    ("lsp", Dialect::Lsp),
-    ("custom", Dialect::Custom),
-];
-const DECISIONS: &[(&str, Decision)] = &[
-    ("ask", Decision::Ask),
-    ("allow", Decision::Allow),
-    ("deny", Decision::Deny),
-];
 
 /// Reads a server; nothing if it cannot be told how to reach it. What is merely wrong besides is
 /// among the problems.
 pub(super) fn read_server(
     name: ServerName,
     section: &Section<'_>,
-    form: Form,
     source: Source,
 ) -> Option<ServerConfig> {
-    let transport = read_transport(section, form, source.origin);
-    let profile = section
-        .choice(
-            "profile",
-            &[
-                ("standard", Profile::Standard),
-                ("interactive", Profile::Interactive),
-                ("workflow", Profile::Workflow),
-            ],
-        )
-        .unwrap_or_default();
-    let dialect = section
-        .choice("dialect", DIALECTS)
-        .unwrap_or_else(|| profile.dialect());
+    let transport = read_transport(section, source.origin);
+    let profile = section.choice("profile", &choices::PROFILES);
+    let profile = profile.unwrap_or_default();
+    let dialect = section.choice("dialect", &choices::DIALECTS);
+    let dialect = dialect.unwrap_or_else(|| profile.dialect());
     let (era, protocol) = read_version(section, profile);
     let nowhere = Transport::Stdio {
         command: String::new(),
@@ -82,85 +50,50 @@ pub(super) fn read_server(
     };
     if let Some(quirks) = section.section("quirks") {
         read_quirks(&quirks, &mut server);
-        quirks.finish();
     }
     if let Some(timeouts) = section.section("timeouts") {
         read_timeouts(&timeouts, &mut server.timeouts);
-        timeouts.finish();
     }
     if let Some(retry) = section.section("retry") {
         read_retry(&retry, &mut server.retry);
-        retry.finish();
     }
     server.client = read_client(section);
-    let levels = LogLevel::ALL.map(|level| (level.as_str(), level));
-    server.log_level = section.choice("log_level", &levels);
-    let capabilities = [
-        ("lenient", UndeclaredRequests::Send),
-        ("strict", UndeclaredRequests::Refuse),
-    ];
-    let capabilities = section.choice("capabilities", &capabilities);
+    server.log_level = section.choice("log_level", &choices::LOG_LEVELS);
+    let capabilities = section.choice("capabilities", &choices::CAPABILITIES);
     set(&mut server.capabilities, capabilities);
     read_restart(section, &mut server.restart);
     read_cache(section, &mut server.cache);
-    if let Some(policy) = section.word_or_section("policy") {
-        server.policy = match policy {
-            WordOrSection::Word(word) => PolicyRules {
-                otherwise: section.chosen("policy", word, DECISIONS),
-                ..PolicyRules::default()
-            },
-            WordOrSection::Section(policy) => {
-                let rules = read_policy(&policy);
-                policy.finish();
-                rules
-            }
-        };
+    match section.word_or_section("policy") {
+        Some(WordOrSection::Word(word)) => {
+            server.policy.otherwise = section.chosen("policy", word, &choices::DECISIONS);
+        }
+        Some(WordOrSection::Section(policy)) => server.policy = read_policy(&policy),
+        None => {}
     }
-    let start = section.choice("start", &[("lazy", Start::Lazy), ("eager", Start::Eager)]);
-    server.start = start.unwrap_or_default();
-    server.enabled = section.truth("enabled").unwrap_or(true);
+    set(&mut server.start, section.choice("start", &choices::STARTS));
+    set(&mut server.enabled, section.truth("enabled"));
     if let Some(tools) = section.section("tools") {
         server.tool_filter = ToolFilter {
             include: tools.patterns("include").unwrap_or_default(),
             exclude: tools.patterns("exclude").unwrap_or_default(),
         };
-        tools.finish();
     }
     // All keys were read first, so that their errors are told together with a missing command.
     server.transport = transport?;
     Some(server)
 }
 
-/// The three transports as a file names them.
-#[derive(Clone, Copy)]
-enum Kind {
-    Stdio,
-    Http(HttpFlavor),
-}
-
-/// Keys that go with a command.
-const COMMAND_KEYS: &[&str] = &["args", "env", "cwd"];
-/// Keys that go with a URL.
-const URL_KEYS: &[&str] = &["headers", "ca_file", "auth", "allow_plain_http"];
-
-fn read_transport(section: &Section<'_>, form: Form, origin: Origin) -> Option<Transport> {
-    // All of them count as known, also where one is out of place.
-    for key in COMMAND_KEYS.iter().chain(URL_KEYS) {
-        section.has(key);
-    }
-    let url_key = match form {
-        Form::Single if section.has("endpoint") => "endpoint",
-        Form::Single | Form::Named => "url",
+fn read_transport(section: &Section<'_>, origin: Origin) -> Option<Transport> {
+    // The single `[mcp]` table of seed 003 says `endpoint` for a URL.
+    let url_key = match section.knows("endpoint") && section.has("endpoint") {
+        true => "endpoint",
+        false => "url",
     };
-    let kind = section.choice(
-        "transport",
-        &[
-            ("stdio", Kind::Stdio),
-            ("http", Kind::Http(HttpFlavor::Streamable)),
-            ("streamable-http", Kind::Http(HttpFlavor::Streamable)),
-            ("sse", Kind::Http(HttpFlavor::Sse)),
-        ],
-    );
+    if url_key == "endpoint" && section.has("url") {
+        let complaint = Complaint::new("\"endpoint\" says it already");
+        section.complain("url", complaint.hint("delete one of them"));
+    }
+    let kind = section.choice("transport", &choices::TRANSPORTS);
     let kind = match (section.has("command"), section.has(url_key), kind) {
         (true, true, _) => {
             let complaint = Complaint::new("a server has a command or a URL, not both");
@@ -175,31 +108,31 @@ fn read_transport(section: &Section<'_>, form: Form, origin: Origin) -> Option<T
             );
             return None;
         }
-        (true, false, Some(Kind::Http(_))) => {
+        (true, false, Some(Way::Http(_))) => {
             let complaint = Complaint::new("a server with a command is reached over stdio");
             section.complain("transport", complaint.hint("delete this line"));
             return None;
         }
-        (false, true, Some(Kind::Stdio)) => {
+        (false, true, Some(Way::Stdio)) => {
             let complaint = Complaint::new("a server with a URL is not reached over stdio");
             section.complain("transport", complaint.hint("delete this line"));
             return None;
         }
-        (true, false, _) => Kind::Stdio,
+        (true, false, _) => Way::Stdio,
         (false, true, Some(kind)) => kind,
-        (false, true, None) => Kind::Http(HttpFlavor::Detect),
+        (false, true, None) => Way::Http(HttpFlavor::Detect),
     };
     let (misplaced, owner) = match kind {
-        Kind::Stdio => (URL_KEYS, "a \"url\""),
-        Kind::Http(_) => (COMMAND_KEYS, "a \"command\""),
+        Way::Stdio => (Only::Url, "a \"url\""),
+        Way::Http(_) => (Only::Command, "a \"command\""),
     };
-    for key in misplaced.iter().filter(|key| section.has(key)) {
+    for key in section.keys_only_for(misplaced) {
         let message = format!("only a server with {owner} has this");
         section.complain(key, Complaint::new(message).hint("delete it"));
     }
     match kind {
-        Kind::Stdio => read_stdio(section, origin),
-        Kind::Http(flavor) => read_http(section, url_key, flavor),
+        Way::Stdio => read_stdio(section, origin),
+        Way::Http(flavor) => read_http(section, url_key, flavor),
     }
 }
 
@@ -279,11 +212,7 @@ fn read_http(
         }
     }
     let ca_file = section.path("ca_file");
-    let auth = section.section("auth").map(|auth| {
-        let read = read_auth(&auth);
-        auth.finish();
-        read
-    });
+    let auth = section.section("auth").map(|auth| read_auth(&auth));
     let mut auth = auth.unwrap_or_default();
     auth.allow_plain_http = section.truth("allow_plain_http").unwrap_or(false);
     let url = url?;
@@ -346,21 +275,13 @@ fn is_header_byte(byte: u8) -> bool {
 }
 
 fn read_auth(auth: &Section<'_>) -> AuthConfig {
-    let grant = auth.choice(
-        "grant",
-        &[
-            ("authorization_code", Grant::AuthorizationCode),
-            ("client_credentials", Grant::ClientCredentials),
-        ],
-    );
-    let port = auth.number("redirect_port", 1..65_536);
     let read = AuthConfig {
-        grant: grant.unwrap_or_default(),
+        grant: auth.choice("grant", &choices::GRANTS).unwrap_or_default(),
         client_id: auth.text("client_id"),
         client_secret: auth.secret("client_secret"),
         client_metadata_url: auth.text("client_metadata_url"),
         scopes: auth.texts("scopes").unwrap_or_default(),
-        redirect_port: port.and_then(|port| u16::try_from(port).ok()),
+        redirect_port: auth.number("redirect_port"),
         issuer: auth.text("issuer"),
         token: auth.secret("token"),
         // It is a key of the server, which has headers that need it too.
@@ -378,38 +299,22 @@ fn read_auth(auth: &Section<'_>) -> AuthConfig {
 }
 
 fn read_version(section: &Section<'_>, profile: Profile) -> (EraChoice, Option<Revision>) {
-    let era = section.choice(
-        "era",
-        &[
-            ("auto", EraChoice::Auto),
-            ("modern", EraChoice::Modern),
-            ("legacy", EraChoice::Legacy),
-        ],
-    );
-    let protocol = match section.word("protocol") {
+    let era = section.choice("era", &choices::ERAS);
+    let protocol = match section.choice("protocol", &choices::PROTOCOLS) {
         None => profile.protocol().filter(|revision| fits(*revision, era)),
-        Some("newest") => None,
-        Some(date) => match date.parse::<Revision>() {
-            Ok(revision) => {
-                if !fits(revision, era) {
-                    let message = format!("{revision} is a {} revision", revision.era());
-                    let hint = "let \"era\" and \"protocol\" agree, or delete one";
-                    section.complain("protocol", Complaint::new(message).hint(hint));
-                }
-                Some(revision)
-            }
-            Err(error) => {
-                let complaint = Complaint::new(error.to_string());
-                section.complain("protocol", complaint.hint("\"newest\" is always right"));
-                None
-            }
-        },
+        Some(protocol) => protocol,
     };
+    if let Some(revision) = protocol
+        && !fits(revision, era)
+    {
+        let message = format!("{revision} is a {} revision", revision.era());
+        let hint = "let \"era\" and \"protocol\" agree, or delete one";
+        section.complain("protocol", Complaint::new(message).hint(hint));
+    }
     (era.unwrap_or_default(), protocol)
 }
 
 fn fits(revision: Revision, era: Option<EraChoice>) -> bool {
-    use attache_client::protocol::Era;
     match era {
         None | Some(EraChoice::Auto) => true,
         Some(EraChoice::Modern) => revision.era() == Era::Modern,
@@ -418,15 +323,11 @@ fn fits(revision: Revision, era: Option<EraChoice>) -> bool {
 }
 
 fn read_quirks(section: &Section<'_>, server: &mut ServerConfig) {
-    let quirks: &mut Quirks = &mut server.quirks;
-    let cancel = [
-        ("standard", CancelForm::Standard),
-        ("lsp", CancelForm::Lsp),
-        ("both", CancelForm::Both),
-    ];
-    set(&mut quirks.cancel, section.choice("cancel", &cancel));
-    let shutdown = [("close", ShutdownForm::Close), ("lsp", ShutdownForm::Lsp)];
-    set(&mut quirks.shutdown, section.choice("shutdown", &shutdown));
+    let quirks = &mut server.quirks;
+    let cancel = section.choice("cancel", &choices::CANCEL_FORMS);
+    set(&mut quirks.cancel, cancel);
+    let shutdown = section.choice("shutdown", &choices::SHUTDOWN_FORMS);
+    set(&mut quirks.shutdown, shutdown);
     let initialized = section.truth("send_initialized").map(|send| match send {
         true => InitializedNotice::Send,
         false => InitializedNotice::Skip,
@@ -437,46 +338,26 @@ fn read_quirks(section: &Section<'_>, server: &mut ServerConfig) {
         false => EmptyParams::Write,
     });
     set(&mut quirks.empty_params, empty_params);
-    let missing = [
-        ("repair", MissingInputSchema::Repair),
-        ("reject", MissingInputSchema::Reject),
-    ];
-    let missing = section.choice("missing_input_schema", &missing);
+    let missing = section.choice("missing_input_schema", &choices::MISSING_INPUT_SCHEMAS);
     set(&mut quirks.missing_input_schema, missing);
-    let token = [
-        ("number", ProgressTokenForm::Number),
-        ("tool", ProgressTokenForm::Tool),
-    ];
-    let token = section.choice("progress_token", &token);
+    let token = section.choice("progress_token", &choices::PROGRESS_TOKENS);
     set(&mut quirks.progress_token, token);
-    if let Some((aliases, words)) = section.word_map("error_aliases") {
-        for (code, word) in words {
-            let meaning = aliases.chosen(
-                code,
-                word,
-                &[
-                    ("resource_not_found", ErrorAlias::ResourceNotFound),
-                    ("tool_failed", ErrorAlias::ToolFailed),
-                    ("cancelled", ErrorAlias::Cancelled),
-                    ("timeout", ErrorAlias::TimedOut),
-                ],
-            );
-            match code.parse::<i64>() {
-                Ok(code) => {
-                    if let Some(meaning) = meaning {
-                        quirks.error_aliases.insert(code, meaning);
-                    }
+    if let Some(aliases) = section.section("error_aliases") {
+        for name in aliases.names() {
+            let meaning = aliases.choice(name, &choices::ERROR_ALIASES);
+            match (name.parse::<i64>(), meaning) {
+                (Ok(code), Some(meaning)) => {
+                    quirks.error_aliases.insert(code, meaning);
                 }
-                Err(_) => aliases.complain(code, Complaint::new("an error code is a whole number")),
+                (Ok(_), None) => {}
+                (Err(_), _) => {
+                    aliases.complain(name, Complaint::new("an error code is a whole number"));
+                }
             }
         }
     }
-    let retry = [
-        ("never", CallRetry::Never),
-        ("safe-only", CallRetry::SafeOnly),
-        ("always", CallRetry::Always),
-    ];
-    set(&mut server.call_retry, section.choice("call_retry", &retry));
+    let call_retry = section.choice("call_retry", &choices::CALL_RETRIES);
+    set(&mut server.call_retry, call_retry);
     let invalidate_after = section.patterns("invalidate_after");
     set(&mut server.cache.invalidate_after, invalidate_after);
 }
@@ -492,26 +373,16 @@ pub(super) fn read_client(section: &Section<'_>) -> Option<Implementation> {
             complaint.hint("give it a \"name\", and a \"version\" if it has one"),
         );
     }
-    client.finish();
     let version = version.unwrap_or_else(|| "0".to_owned());
     name.map(|name| Implementation::new(name, version))
 }
 
 fn read_retry(section: &Section<'_>, retry: &mut Retry) {
-    let attempts = section.number("attempts", 1..11);
-    set(
-        &mut retry.attempts,
-        attempts.and_then(|attempts| u32::try_from(attempts).ok()),
-    );
+    set(&mut retry.attempts, section.number("attempts"));
     set(&mut retry.first, section.time("first"));
-    set(&mut retry.factor, section.decimal("factor", 1.0..=10.0));
+    set(&mut retry.factor, section.decimal("factor"));
     set(&mut retry.ceiling, section.time("ceiling"));
-    let failures = [
-        ("lost", RetryOn::Lost),
-        ("timeout", RetryOn::Timeout),
-        ("transient", RetryOn::Transient),
-    ];
-    set(&mut retry.on, section.choices("on", &failures));
+    set(&mut retry.on, section.choices("on", &choices::RETRY_ON));
     if retry.first > retry.ceiling {
         let complaint = Complaint::new("the first pause is longer than the longest");
         section.complain("first", complaint.hint("set \"ceiling\" too"));
@@ -553,21 +424,19 @@ fn read_timeouts(section: &Section<'_>, timeouts: &mut Timeouts) {
 }
 
 fn read_restart(section: &Section<'_>, restart: &mut Restart) {
-    let choices = [
-        ("on-failure", RestartWhen::OnFailure),
-        ("never", RestartWhen::Never),
-    ];
     match section.word_or_section("restart") {
         Some(WordOrSection::Word(word)) => {
-            set(&mut restart.when, section.chosen("restart", word, &choices));
+            set(
+                &mut restart.when,
+                section.chosen("restart", word, &choices::RESTARTS),
+            );
         }
         Some(WordOrSection::Section(section)) => {
-            set(&mut restart.when, section.choice("when", &choices));
-            let starts = section.number("starts", 1..1001);
             set(
-                &mut restart.starts,
-                starts.and_then(|starts| u32::try_from(starts).ok()),
+                &mut restart.when,
+                section.choice("when", &choices::RESTARTS),
             );
+            set(&mut restart.starts, section.number("starts"));
             set(&mut restart.within, section.time("within"));
             set(&mut restart.backoff_first, section.time("backoff_first"));
             set(
@@ -582,20 +451,24 @@ fn read_restart(section: &Section<'_>, restart: &mut Restart) {
                     complaint.hint("set \"backoff_longest\" too"),
                 );
             }
-            section.finish();
         }
         None => {}
     }
 }
 
 fn read_cache(section: &Section<'_>, cache: &mut CacheRules) {
-    let choices = [("on", CacheUse::On), ("off", CacheUse::Off)];
     match section.word_or_section("cache") {
         Some(WordOrSection::Word(word)) => {
-            set(&mut cache.usage, section.chosen("cache", word, &choices));
+            set(
+                &mut cache.usage,
+                section.chosen("cache", word, &choices::CACHE_USES),
+            );
         }
         Some(WordOrSection::Section(section)) => {
-            set(&mut cache.usage, section.choice("use", &choices));
+            set(
+                &mut cache.usage,
+                section.choice("use", &choices::CACHE_USES),
+            );
             if let Some(ttl) = section.time("ttl") {
                 cache.ttl = Some(ttl);
                 cache.list_ttl = None;
@@ -605,7 +478,6 @@ fn read_cache(section: &Section<'_>, cache: &mut CacheRules) {
             }
             let invalidate_after = section.patterns("invalidate_after");
             set(&mut cache.invalidate_after, invalidate_after);
-            section.finish();
         }
         None => {}
     }
@@ -616,14 +488,8 @@ pub(super) fn read_policy(section: &Section<'_>) -> PolicyRules {
         deny: section.patterns("deny").unwrap_or_default(),
         ask: section.patterns("ask").unwrap_or_default(),
         allow: section.patterns("allow").unwrap_or_default(),
-        otherwise: section.choice("default", DECISIONS),
-        read_only: section.choice(
-            "read_only",
-            &[
-                ("ask", ReadOnlyHint::Ignore),
-                ("allow", ReadOnlyHint::Believe),
-            ],
-        ),
+        otherwise: section.choice("default", &choices::DECISIONS),
+        read_only: section.choice("read_only", &choices::READ_ONLY),
     }
 }
 

@@ -41,8 +41,8 @@ fn keys() {
     check(
         "servers.a = { command = 'x', 'éé' = 1 }",
         &[
-            "1:30: servers.a.\"éé\": unknown key; known here: args, env, cwd, headers, ca_file, auth, \
-           allow_plain_http, transport, command, url, profile, dialect, era, protocol, quirks, timeouts, \
+            "1:30: servers.a.\"éé\": unknown key; known here: command, args, env, cwd, url, headers, \
+           ca_file, auth, allow_plain_http, transport, profile, dialect, era, protocol, quirks, timeouts, \
            retry, client, log_level, capabilities, restart, cache, policy, start, enabled, tools",
         ],
     );
@@ -56,7 +56,7 @@ fn types_and_ranges() {
             "2:1: servers.a.command: expected a text, found a whole number",
             "3:1: servers.a.args: expected a list of texts, found a text",
             "4:1: servers.a.enabled: expected true or false, found a text",
-            "5:1: servers.a.start: expected a text, found true or false",
+            "5:1: servers.a.start: expected \"lazy\" or \"eager\", found true or false",
         ],
     );
     check(
@@ -70,8 +70,8 @@ fn types_and_ranges() {
         "[servers.a]\ncommand = 'x'\ntimeouts = { call = 0, read = '2 days', request = '25h' }\n",
         &[
             "3:14: servers.a.timeouts.call: the time is not between 1 ms and 24 hours",
-            "3:24: servers.a.timeouts.read: expected a time: milliseconds, or a text like \"2s\", \
-             found a text",
+            "3:24: servers.a.timeouts.read: expected a time, such as \"2s\" or 500 \
+             (milliseconds), found a text",
             "3:41: servers.a.timeouts.request: the time is not between 1 ms and 24 hours",
         ],
     );
@@ -79,7 +79,7 @@ fn types_and_ranges() {
         "[servers.a]\ncommand = 'x'\nrestart = { starts = 0 }\ncache = 5\npolicy = 'alow'\n",
         &[
             "3:13: servers.a.restart.starts: 0 is not between 1 and 1000",
-            "4:1: servers.a.cache: expected a word or a table, found a whole number",
+            "4:1: servers.a.cache: expected \"on\", \"off\" or a table, found a whole number",
             "5:1: servers.a.policy: \"alow\" is not one of \"ask\", \"allow\", \"deny\"; did you \
              mean \"allow\"?",
         ],
@@ -128,6 +128,10 @@ fn transports() {
     check(
         "[servers.a]\nurl = 'https://x'\nargs = []\n",
         &["3:1: servers.a.args: only a server with a \"command\" has this; delete it"],
+    );
+    check(
+        "[mcp]\nendpoint = 'https://x'\nurl = 'https://y'\n",
+        &["3:1: mcp.url: \"endpoint\" says it already; delete one of them"],
     );
     for (url, cause) in [
         (
@@ -178,8 +182,9 @@ fn versions_and_quirks() {
     check(
         "[servers.a]\ncommand = 'x'\nprotocol = '2024-11-06'\n",
         &[
-            "3:1: servers.a.protocol: \"2024-11-06\" is no known protocol revision; known are \
-           2026-07-28, 2025-11-25, 2025-06-18, 2025-03-26, 2024-11-05; \"newest\" is always right",
+            "3:1: servers.a.protocol: \"2024-11-06\" is not one of \"newest\", \
+           \"2026-07-28\", \"2025-11-25\", \"2025-06-18\", \"2025-03-26\", \"2024-11-05\"; did you mean \
+           \"2024-11-05\"?",
         ],
     );
     check(

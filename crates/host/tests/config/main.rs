@@ -7,6 +7,7 @@ mod errors;
 mod exchange;
 mod file;
 mod no_panics;
+mod reference;
 mod wire;
 
 use std::path::Path;

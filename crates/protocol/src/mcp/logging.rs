@@ -55,7 +55,7 @@ impl LogLevel {
     ];
 
     /// The name on the wire.
-    pub fn as_str(self) -> &'static str {
+    pub const fn as_str(self) -> &'static str {
         match self {
             Self::Debug => "debug",
             Self::Info => "info",

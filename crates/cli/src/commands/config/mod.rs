@@ -2,18 +2,21 @@
 
 use attache::host::config::Origin;
 
+pub(super) use reference::manual_page;
+
 use super::{Context, Known, Typed, Verb};
 use crate::failure::Failure;
 
 verbs! {
     path::Path,
     check::Check,
+    reference::Reference,
     discover::Discover,
     import::Import,
     export::Export,
 }
 
-/// Find, check, import and export configurations
+/// Find, check, explain, import and export configurations
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  attache config discover")]
 pub(crate) struct Config {
