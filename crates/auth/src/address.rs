@@ -84,7 +84,7 @@ pub enum Zone {
 }
 
 /// An address that authorization refuses to touch.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct UnsafeAddress {
     /// The address, without credentials and query.
     pub address: String,

@@ -9,32 +9,41 @@ use std::time::Duration;
 use super::address::UnsafeAddress;
 
 /// Why a request could not be authorized.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum AuthorizationError {
     /// The server wants credentials and none are configured.
+    #[error("the server requires authorization: {problem}")]
     Required {
         /// What the server says about it.
         problem: String,
     },
     /// Credentials would travel unencrypted to another machine.
+    #[error(
+        "credentials were not sent to {server}, because plain http shows them to everybody on the \
+         way; use https, or say `allow_plain_http = true` for this server"
+    )]
     Unencrypted {
         /// The server.
         server: String,
     },
     /// A person has to log in, and nobody can be asked here.
+    #[error("{server} requires a login; log in and try again")]
     LoginRequired {
         /// The server that wants it.
         server: String,
     },
     /// Nobody finished the login in time.
+    #[error("nobody finished the login within {after:?}; start it again")]
     LoginTimedOut {
         /// How long was waited.
         after: Duration,
     },
     /// An address that must not be touched.
-    UnsafeAddress(UnsafeAddress),
+    #[error(transparent)]
+    UnsafeAddress(#[from] UnsafeAddress),
     /// An authorization request got no usable answer.
+    #[error("no usable answer from {address}: {problem}")]
     Fetch {
         /// The address, without its query.
         address: String,
@@ -42,6 +51,7 @@ pub enum AuthorizationError {
         problem: String,
     },
     /// No usable authorization server was found.
+    #[error("no usable authorization server for {server}: {problem}")]
     Discovery {
         /// The server it was searched for.
         server: String,
@@ -49,6 +59,7 @@ pub enum AuthorizationError {
         problem: String,
     },
     /// The server's metadata speaks for another server (RFC 9728 section 3.3).
+    #[error("the metadata of {server} speaks for {resource}; no token is asked for")]
     ResourceMismatch {
         /// The server that was asked.
         server: String,
@@ -56,6 +67,9 @@ pub enum AuthorizationError {
         resource: String,
     },
     /// A metadata document belongs to another authorization server (C-AUTH-12).
+    #[error(
+        "the metadata of authorization server {expected} names {found} as its issuer; it is not used"
+    )]
     IssuerMismatch {
         /// The issuer that was asked.
         expected: String,
@@ -63,16 +77,28 @@ pub enum AuthorizationError {
         found: String,
     },
     /// The authorization server does not promise PKCE with S256 (C-AUTH-21).
+    #[error(
+        "authorization server {issuer} does not offer PKCE with S256, which protects the login; it \
+         is not used"
+    )]
     PkceMissing {
         /// The authorization server.
         issuer: String,
     },
     /// There is no way to get a client id there.
+    #[error(
+        "authorization server {issuer} registers no clients by itself; register one there and \
+         configure its client id"
+    )]
     NoClientId {
         /// The authorization server.
         issuer: String,
     },
     /// The configured client id belongs to another authorization server (C-AUTH-14).
+    #[error(
+        "the configured client id belongs to {configured}, but the server uses {issuer}; configure \
+         a client id of that one"
+    )]
     ForeignClient {
         /// The one it belongs to.
         configured: String,
@@ -81,11 +107,16 @@ pub enum AuthorizationError {
     },
     /// The answer to the login does not come from the authorization server that was asked, so
     /// nothing of it is used (C-AUTH-27).
+    #[error("the answer to the login does not come from {issuer}; it was thrown away")]
     ForeignAnswer {
         /// The authorization server that was asked.
         issuer: String,
     },
     /// The authorization server refused.
+    #[error(
+        "{step} was refused: {error}{explained}",
+        explained = .description.as_ref().map(|it| format!(" ({it})")).unwrap_or_default()
+    )]
     Refused {
         /// What was asked of it.
         step: Step,
@@ -95,6 +126,7 @@ pub enum AuthorizationError {
         description: Option<String>,
     },
     /// The authorization server's answer makes no sense.
+    #[error("{step} got an unusable answer: {problem}")]
     BadAnswer {
         /// What was asked of it.
         step: Step,
@@ -102,31 +134,37 @@ pub enum AuthorizationError {
         problem: String,
     },
     /// The server wants scopes that were asked for and not granted, or that nobody here may ask for.
+    #[error("the server wants more rights than were granted: {}", .scopes.join(" "))]
     InsufficientScope {
         /// The scopes it wants.
         scopes: Vec<String>,
     },
     /// The server refuses credentials that were issued for it just now.
+    #[error("the server refuses the credentials issued for it, after {repetitions} repetitions")]
     StillRefused {
         /// How often the request was repeated.
         repetitions: u32,
     },
     /// Credentials could not be read or written.
+    #[error("stored credentials: {problem}")]
     Storage {
         /// What went wrong.
         problem: String,
     },
     /// Another process is renewing the credentials and does not finish.
+    #[error("another process has been renewing the credentials for {after:?}; try again")]
     Busy {
         /// How long was waited.
         after: Duration,
     },
     /// A private key cannot be used.
+    #[error("the private key cannot be used: {problem}")]
     Key {
         /// What is wrong with it.
         problem: String,
     },
     /// The login page could not be prepared or shown.
+    #[error("the login page: {problem}")]
     Browser {
         /// What went wrong.
         problem: String,
@@ -160,101 +198,5 @@ impl fmt::Display for Step {
             Self::TokenExchange => "exchanging the identity token",
             Self::Revocation => "revoking the token",
         })
-    }
-}
-
-impl fmt::Display for AuthorizationError {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Required { problem } => {
-                write!(formatter, "the server requires authorization: {problem}")
-            }
-            Self::Unencrypted { server } => write!(
-                formatter,
-                "credentials were not sent to {server}, because plain http shows them to \
-                 everybody on the way; use https, or say `allow_plain_http = true` for this server"
-            ),
-            Self::LoginRequired { server } => {
-                write!(formatter, "{server} requires a login; log in and try again")
-            }
-            Self::LoginTimedOut { after } => write!(
-                formatter,
-                "nobody finished the login within {after:?}; start it again"
-            ),
-            Self::UnsafeAddress(address) => address.fmt(formatter),
-            Self::Fetch { address, problem } => {
-                write!(formatter, "no usable answer from {address}: {problem}")
-            }
-            Self::Discovery { server, problem } => write!(
-                formatter,
-                "no usable authorization server for {server}: {problem}"
-            ),
-            Self::ResourceMismatch { server, resource } => write!(
-                formatter,
-                "the metadata of {server} speaks for {resource}; no token is asked for"
-            ),
-            Self::IssuerMismatch { expected, found } => write!(
-                formatter,
-                "the metadata of authorization server {expected} names {found} as its issuer; it \
-                 is not used"
-            ),
-            Self::PkceMissing { issuer } => write!(
-                formatter,
-                "authorization server {issuer} does not offer PKCE with S256, which protects the \
-                 login; it is not used"
-            ),
-            Self::NoClientId { issuer } => write!(
-                formatter,
-                "authorization server {issuer} registers no clients by itself; register one there \
-                 and configure its client id"
-            ),
-            Self::ForeignClient { configured, issuer } => write!(
-                formatter,
-                "the configured client id belongs to {configured}, but the server uses {issuer}; \
-                 configure a client id of that one"
-            ),
-            Self::ForeignAnswer { issuer } => write!(
-                formatter,
-                "the answer to the login does not come from {issuer}; it was thrown away"
-            ),
-            Self::Refused {
-                step,
-                error,
-                description,
-            } => {
-                write!(formatter, "{step} was refused: {error}")?;
-                match description {
-                    Some(description) => write!(formatter, " ({description})"),
-                    None => Ok(()),
-                }
-            }
-            Self::BadAnswer { step, problem } => {
-                write!(formatter, "{step} got an unusable answer: {problem}")
-            }
-            Self::InsufficientScope { scopes } => write!(
-                formatter,
-                "the server wants more rights than were granted: {}",
-                scopes.join(" ")
-            ),
-            Self::StillRefused { repetitions } => write!(
-                formatter,
-                "the server refuses the credentials issued for it, after {repetitions} repetitions"
-            ),
-            Self::Storage { problem } => write!(formatter, "stored credentials: {problem}"),
-            Self::Busy { after } => write!(
-                formatter,
-                "another process has been renewing the credentials for {after:?}; try again"
-            ),
-            Self::Key { problem } => write!(formatter, "the private key cannot be used: {problem}"),
-            Self::Browser { problem } => write!(formatter, "the login page: {problem}"),
-        }
-    }
-}
-
-impl std::error::Error for AuthorizationError {}
-
-impl From<UnsafeAddress> for AuthorizationError {
-    fn from(address: UnsafeAddress) -> Self {
-        Self::UnsafeAddress(address)
     }
 }

@@ -6,7 +6,6 @@
 
 use attache_net::quoted;
 use std::error::Error as StdError;
-use std::fmt;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
@@ -260,18 +259,11 @@ impl Resolve for GuardedResolver {
 }
 
 /// A name led to an address that is off limits.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("the name leads to an address that is off limits")]
 struct Blocked {
     zone: Zone,
 }
-
-impl fmt::Display for Blocked {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("the name leads to an address that is off limits")
-    }
-}
-
-impl StdError for Blocked {}
 
 /// The hosts of the proxies in use.
 fn proxy_hosts(proxy: &Proxy, variable: impl Fn(&str) -> Option<String>) -> Vec<String> {

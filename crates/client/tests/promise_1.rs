@@ -85,18 +85,6 @@ fn number(name: &str, otherwise: u64) -> u64 {
     }
 }
 
-/// A small reproducible generator; the seed is printed.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, bound: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 % bound
-    }
-}
-
 /// The connection of the moment, made anew when it is lost.
 struct Line {
     plan: Plan,
@@ -152,12 +140,12 @@ impl Line {
 
 async fn caller(line: Arc<Line>, number: u64, log: mpsc::UnboundedSender<(u64, Ending)>) {
     let Plan { seed, .. } = line.plan;
-    let mut random = Random(seed ^ (number + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    let mut random = fastrand::Rng::with_seed(seed ^ (number << 32));
     for key in (number..line.plan.calls).step_by(line.plan.callers as usize) {
         let (connection, client) = line.client().await;
         let call = client.call("side_effect", json!({ "key": key.to_string() }));
-        let answer = if random.below(DROPPED) == 0 {
-            let patience = Duration::from_micros(random.below(300));
+        let answer = if random.u64(..DROPPED) == 0 {
+            let patience = Duration::from_micros(random.u64(..300));
             call.cancel_when(tokio::time::sleep(patience)).await
         } else {
             call.await
@@ -178,7 +166,7 @@ async fn caller(line: Arc<Line>, number: u64, log: mpsc::UnboundedSender<(u64, E
 
 /// Kills the server of the moment whenever enough calls have ended since the last time.
 async fn killer(line: Arc<Line>, answered: Arc<AtomicU64>, done: Arc<AtomicBool>) -> u64 {
-    let mut random = Random(line.plan.seed);
+    let mut random = fastrand::Rng::with_seed(line.plan.seed);
     let between_kills = line.plan.between_kills();
     let mut kills = 0;
     let mut next = between_kills;
@@ -187,7 +175,7 @@ async fn killer(line: Arc<Line>, answered: Arc<AtomicU64>, done: Arc<AtomicBool>
         if answered.load(Ordering::Relaxed) < next {
             continue;
         }
-        next = answered.load(Ordering::Relaxed) + between_kills / 2 + random.below(between_kills);
+        next = answered.load(Ordering::Relaxed) + between_kills / 2 + random.u64(..between_kills);
         let process = line.client().await.1.process_id().unwrap();
         let pid = Pid::from_raw(process.cast_signed()).unwrap();
         if kill_process(pid, Signal::KILL).is_ok() {

@@ -441,13 +441,16 @@ fn end_of_value(bytes: &[u8], start: usize, between: &[u8]) -> usize {
         let escapes = byte == b'\\' && next.is_some_and(|next| next.is_ascii());
         end += if escapes { 2 } else { 1 };
     }
+    looked_ahead(end - start);
     end
 }
 
 /// Where the credentials of a URL end, the `@` not included; `start` if it has none.
 fn end_of_credentials(bytes: &[u8], start: usize) -> usize {
     let mut credentials = start;
+    let mut looked_at = 0;
     for (at, &byte) in bytes.iter().enumerate().skip(start) {
+        looked_at += 1;
         match byte {
             b'@' => credentials = at,
             b'/' | b'?' | b'#' | b'"' | b'\'' | b'<' | b'>' => break,
@@ -455,7 +458,14 @@ fn end_of_credentials(bytes: &[u8], start: usize) -> usize {
             _ => {}
         }
     }
+    looked_ahead(looked_at);
     credentials
+}
+
+/// Hears of every byte that is looked at ahead of the single pass; a test counts them.
+fn looked_ahead(_bytes: usize) {
+    #[cfg(test)]
+    tests::LOOKED_AHEAD.set(tests::LOOKED_AHEAD.get() + _bytes);
 }
 
 #[cfg(test)]

@@ -4,11 +4,10 @@
 //! (invariant 12: nothing that may have had an effect is silently repeated). Knows no server and
 //! starts no timer.
 
-use std::collections::hash_map::RandomState;
-use std::hash::{BuildHasher as _, Hasher as _};
 use std::time::Duration;
 
 use attache_client::{Error as ClientError, HttpError, Meaning};
+use fastrand::Rng;
 
 use crate::config::{Retry, RetryOn};
 
@@ -61,12 +60,12 @@ pub struct Backoff {
     factor: f64,
     most: Duration,
     failures: u32,
-    random: Random,
+    random: Rng,
 }
 
 impl Backoff {
     /// Pauses of at most `first`, doubling up to `most`.
-    pub fn new(first: Duration, most: Duration, random: Random) -> Self {
+    pub fn new(first: Duration, most: Duration, random: Rng) -> Self {
         Self {
             first,
             factor: 2.0,
@@ -77,7 +76,7 @@ impl Backoff {
     }
 
     /// The pauses of these rules.
-    pub fn of(retry: &Retry, random: Random) -> Self {
+    pub fn of(retry: &Retry, random: Rng) -> Self {
         Self {
             factor: retry.factor,
             ..Self::new(retry.first, retry.ceiling, random)
@@ -96,48 +95,12 @@ impl Backoff {
     pub fn next_pause(&mut self) -> Duration {
         let bound = self.bound();
         self.failures = self.failures.saturating_add(1);
-        bound.mul_f64(self.random.fraction())
+        bound.mul_f64(self.random.f64())
     }
 
     /// Begins with the shortest pause again.
     pub fn reset(&mut self) {
         self.failures = 0;
-    }
-}
-
-/// A small generator of numbers nobody has to trust: it only spreads restarts over time.
-#[derive(Clone, Debug)]
-pub struct Random(u64);
-
-impl Random {
-    /// A generator that always gives the same numbers for the same seed.
-    pub fn seeded(seed: u64) -> Self {
-        Self(seed)
-    }
-
-    /// A generator of its own.
-    pub fn fresh() -> Self {
-        // The standard library seeds its hashers randomly, which spares a dependency.
-        Self(RandomState::new().build_hasher().finish())
-    }
-
-    /// The next number.
-    pub fn next_number(&mut self) -> u64 {
-        // SplitMix64.
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
-    }
-
-    /// A number from 0 to just below 1.
-    #[expect(
-        clippy::cast_precision_loss,
-        reason = "53 bits fit exactly, which is why they are taken"
-    )]
-    pub fn fraction(&mut self) -> f64 {
-        (self.next_number() >> 11) as f64 / (1_u64 << 53) as f64
     }
 }
 
@@ -150,7 +113,7 @@ mod tests {
     #[test]
     fn pauses_double_up_to_the_most_and_are_a_random_part_of_that() {
         let (first, most) = (Duration::from_millis(100), Duration::from_secs(30));
-        let mut backoff = Backoff::new(first, most, Random::seeded(7));
+        let mut backoff = Backoff::new(first, most, Rng::with_seed(7));
         let mut bounds = Vec::new();
         for _ in 0..11 {
             let bound = backoff.bound();
@@ -168,18 +131,6 @@ mod tests {
     }
 
     #[test]
-    fn jitter_uses_the_whole_range() {
-        let mut random = Random::seeded(1);
-        let fractions: Vec<_> = (0..1000).map(|_| random.fraction()).collect();
-        assert!(fractions.iter().all(|part| (0.0..1.0).contains(part)));
-        for tenth in 0..10 {
-            let low = f64::from(tenth) / 10.0;
-            let within = |part: &&f64| (low..low + 0.1).contains(*part);
-            assert!(fractions.iter().filter(within).count() > 50, "{tenth}");
-        }
-    }
-
-    #[test]
     fn pauses_grow_by_the_factor_up_to_the_ceiling() {
         let retry = Retry {
             first: Duration::from_millis(100),
@@ -187,7 +138,7 @@ mod tests {
             ceiling: Duration::from_millis(300),
             ..Retry::default()
         };
-        let mut backoff = Backoff::of(&retry, Random::seeded(7));
+        let mut backoff = Backoff::of(&retry, Rng::with_seed(7));
         let bounds = [100, 150, 225, 300, 300].map(Duration::from_millis);
         for bound in bounds {
             assert_eq!(backoff.bound(), bound);

@@ -198,21 +198,12 @@ impl fmt::Display for Revision {
 }
 
 /// A date that names no revision this library speaks.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "\"{0}\" is no known protocol revision; known are {known}",
+    known = Revision::NEWEST_FIRST.map(Revision::as_str).join(", ")
+)]
 pub struct UnknownRevision(pub String);
-
-impl fmt::Display for UnknownRevision {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            formatter,
-            "\"{}\" is no known protocol revision; known are {}",
-            self.0,
-            Revision::NEWEST_FIRST.map(Revision::as_str).join(", ")
-        )
-    }
-}
-
-impl std::error::Error for UnknownRevision {}
 
 impl FromStr for Revision {
     type Err = UnknownRevision;

@@ -105,9 +105,10 @@ impl fmt::Display for Failure {
 }
 
 /// Why a server cannot be built from what was registered.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BuildError {
     /// Two entries of one kind have the same name or URI.
+    #[error("the {kind} \"{name}\" is registered twice")]
     Duplicate {
         /// `tool`, `resource`, `template` or `prompt`.
         kind: &'static str,
@@ -115,8 +116,10 @@ pub enum BuildError {
         name: String,
     },
     /// A tool's name is not 1 to 128 of `A-Z a-z 0-9 _ . -` (S-TOOL-04).
+    #[error("\"{0}\" is no name for a tool; use 1 to 128 letters, digits, \"_\", \".\", \"-\"")]
     BadToolName(String),
     /// A schema cannot be used.
+    #[error("a schema of the tool \"{tool}\" is unusable: {reason}")]
     BadSchema {
         /// The tool.
         tool: String,
@@ -124,6 +127,7 @@ pub enum BuildError {
         reason: String,
     },
     /// A URI template cannot be used.
+    #[error("the URI template \"{template}\" is unusable: {reason}")]
     BadTemplate {
         /// The template.
         template: String,
@@ -131,34 +135,6 @@ pub enum BuildError {
         reason: String,
     },
     /// The system gives no random bytes to make a key from.
+    #[error("the system gives no random bytes")]
     NoRandomness,
 }
-
-impl fmt::Display for BuildError {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Duplicate { kind, name } => {
-                write!(formatter, "the {kind} \"{name}\" is registered twice")
-            }
-            Self::BadToolName(name) => write!(
-                formatter,
-                "\"{name}\" is no name for a tool; use 1 to 128 letters, digits, \"_\", \".\", \"-\""
-            ),
-            Self::BadSchema { tool, reason } => {
-                write!(
-                    formatter,
-                    "a schema of the tool \"{tool}\" is unusable: {reason}"
-                )
-            }
-            Self::BadTemplate { template, reason } => {
-                write!(
-                    formatter,
-                    "the URI template \"{template}\" is unusable: {reason}"
-                )
-            }
-            Self::NoRandomness => formatter.write_str("the system gives no random bytes"),
-        }
-    }
-}
-
-impl std::error::Error for BuildError {}

@@ -6,7 +6,6 @@
 #![doc = include_str!("../README.md")]
 
 mod asking;
-mod base64;
 mod batch;
 mod caching;
 mod canonical;

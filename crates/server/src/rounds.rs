@@ -8,6 +8,8 @@ use std::collections::BTreeMap;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use attache_protocol::{ErrorObject, InputRequest, Json, codes};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use ring::digest;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -226,7 +228,7 @@ pub(crate) fn digest_of(params: &RoundParams<'_>) -> String {
         Some(arguments) => context.update(&canonical(arguments)),
         None => context.update(b"{}"),
     }
-    crate::base64::encode(context.finish().as_ref())
+    STANDARD.encode(context.finish())
 }
 
 #[cfg(test)]

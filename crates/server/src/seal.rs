@@ -1,9 +1,10 @@
 //! Seals: what leaves the server and must come back unchanged (S-MRTR-07, S10).
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use ring::hmac;
 use ring::rand::{SecureRandom as _, SystemRandom};
 
-use crate::base64;
 use crate::failure::BuildError;
 
 /// How long a tag is in bytes.
@@ -30,12 +31,12 @@ impl Seal {
     /// The text with a tag that proves who wrote it.
     pub(crate) fn close(&self, text: &[u8]) -> String {
         let tag = hmac::sign(&self.key, text);
-        base64::encode(&[tag.as_ref(), text].concat())
+        STANDARD.encode([tag.as_ref(), text].concat())
     }
 
     /// The text, if this server wrote it.
     pub(crate) fn open(&self, sealed: &str) -> Option<Vec<u8>> {
-        let mut bytes = base64::decode(sealed)?;
+        let mut bytes = STANDARD.decode(sealed).ok()?;
         let text = bytes.split_off(TAG.min(bytes.len()));
         hmac::verify(&self.key, &text, &bytes).ok()?;
         Some(text)
@@ -65,14 +66,33 @@ mod tests {
         let sealed = seal.close(b"state");
         assert_eq!(seal.open(&sealed).unwrap(), b"state");
         assert_eq!(Seal::random().unwrap().open(&sealed), None);
-        let mut bytes = base64::decode(&sealed).unwrap();
+        let mut bytes = STANDARD.decode(&sealed).unwrap();
         for index in 0..bytes.len() {
             bytes[index] ^= 1;
-            assert_eq!(seal.open(&base64::encode(&bytes)), None, "byte {index}");
+            assert_eq!(seal.open(&STANDARD.encode(&bytes)), None, "byte {index}");
             bytes[index] ^= 1;
         }
-        for refused in ["", "AAAA", "not base64"] {
+        for refused in ["", "AAAA", "====", "not base64"] {
             assert_eq!(seal.open(refused), None);
+        }
+    }
+
+    /// A state that is good once must not be good again in another spelling.
+    #[test]
+    fn s_mrtr_07_a_seal_has_one_spelling() {
+        let seal = Seal::random().unwrap();
+        let sealed = seal.close(b"state");
+        let digits = sealed.strip_suffix("==").unwrap();
+        // The last digit stands for two bits only; the next one has the same two.
+        let (before, last) = digits.split_at(digits.len() - 1);
+        let next = char::from(last.as_bytes()[0] + 1);
+        for refused in [
+            digits.to_owned(),
+            format!("{digits}="),
+            format!("{sealed}\n"),
+            format!("{before}{next}=="),
+        ] {
+            assert_eq!(seal.open(&refused), None, "{refused}");
         }
     }
 }

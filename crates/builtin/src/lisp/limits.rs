@@ -2,7 +2,6 @@
 //!
 //! Owns the numbers and their names; knows nothing of how they are enforced.
 
-use std::fmt;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -68,7 +67,10 @@ pub struct LowerLimits {
 }
 
 /// A caller asked for more than the server allows.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "the limit {name} can only be lowered: {asked} is more than {most}; ask for {most} or less"
+)]
 pub struct TooHigh {
     /// The limit, as callers write it.
     pub name: &'static str,
@@ -77,19 +79,6 @@ pub struct TooHigh {
     /// The server's own limit.
     pub most: u64,
 }
-
-impl fmt::Display for TooHigh {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { name, asked, most } = self;
-        write!(
-            f,
-            "the limit {name} can only be lowered: {asked} is more than {most}; \
-             ask for {most} or less"
-        )
-    }
-}
-
-impl std::error::Error for TooHigh {}
 
 impl Limits {
     /// These limits with some of them lowered.

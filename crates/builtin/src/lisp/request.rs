@@ -2,8 +2,6 @@
 //!
 //! Owns the shapes and the check of a request; knows nothing of processes or of MCP.
 
-use std::fmt;
-
 use attache_lisp::{ErrorKind, Position};
 
 use super::limits::{Limits, LowerLimits, TooHigh};
@@ -25,27 +23,15 @@ pub struct Request {
 }
 
 /// Why a request is not evaluated at all.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RequestError {
     /// A limit would be raised.
+    #[error(transparent)]
     TooHigh(TooHigh),
     /// The name of the session is empty or too long.
+    #[error("the name of a session must have 1 to {MAX_SESSION_NAME} bytes; choose a shorter one")]
     SessionName,
 }
-
-impl fmt::Display for RequestError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::TooHigh(limit) => limit.fmt(f),
-            Self::SessionName => write!(
-                f,
-                "the name of a session must have 1 to {MAX_SESSION_NAME} bytes; choose a shorter one"
-            ),
-        }
-    }
-}
-
-impl std::error::Error for RequestError {}
 
 impl Request {
     /// Checks the request; answers the limits it is evaluated under.

@@ -252,9 +252,9 @@ fn a_form_can_be_declined_and_left() {
 
 #[test]
 fn a_person_answers_in_place_of_a_model() {
-    for (keys, said) in [
-        ("hello from here\n", "hello from here"),
-        ("/decline\n", "declined"),
+    for (keys, said, code) in [
+        ("hello from here\n", "hello from here", 0),
+        ("/decline\n", "declined", 5),
     ] {
         let words = ["call", "trigger-sampling-request", "prompt=greet"];
         let mut terminal = Terminal::start(&words, &everything());
@@ -267,7 +267,7 @@ fn a_person_answers_in_place_of_a_model() {
             terminal.type_in("y\n");
         }
         terminal.see(said);
-        terminal.exit_code();
+        assert_eq!(terminal.exit_code(), code, "{keys:?}");
     }
 }
 

@@ -12,19 +12,6 @@ use tokio::time::sleep;
 use crate::opening::{ERAS, assert_balanced, finish, plain, start, until};
 use crate::peer::Peer;
 
-/// A small generator, so that a failing seed can be named.
-struct Dice(u64);
-
-impl Dice {
-    fn below(&mut self, limit: u64) -> u64 {
-        self.0 = self
-            .0
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % limit
-    }
-}
-
 /// How a caller gives up.
 #[derive(Clone, Copy, Debug)]
 enum GivingUp {
@@ -40,11 +27,11 @@ async fn yields(count: u64) {
 }
 
 /// One call that is given up and answered at about the same moment.
-async fn race(client: &Client, peer: &mut Peer, way: GivingUp, dice: &mut Dice) {
+async fn race(client: &Client, peer: &mut Peer, way: GivingUp, dice: &mut fastrand::Rng) {
     let before = client.statistics();
-    let give_up_after = Duration::from_millis(1 + dice.below(3));
-    let answer_after = Duration::from_millis(1 + dice.below(3));
-    let (caller_yields, server_yields) = (dice.below(4), dice.below(4));
+    let give_up_after = Duration::from_millis(1 + dice.u64(..3));
+    let answer_after = Duration::from_millis(1 + dice.u64(..3));
+    let (caller_yields, server_yields) = (dice.u64(..4), dice.u64(..4));
     let request = client.call("race", json!({}));
     let call = match way {
         GivingUp::Signalling => start(request.cancel_when(async move {
@@ -98,7 +85,7 @@ async fn fault_44_giving_up_and_the_answer_race_to_exactly_one_outcome() {
             let (client, mut peer) = plain(revision).await;
             let handshake = client.statistics().calls.count(Ending::Result);
             for seed in 0..200 {
-                race(&client, &mut peer, way, &mut Dice(seed)).await;
+                race(&client, &mut peer, way, &mut fastrand::Rng::with_seed(seed)).await;
                 assert_balanced(&client);
             }
             let calls = client.statistics().calls;
@@ -129,7 +116,7 @@ async fn fault_44_the_race_on_two_threads() {
             let signal = signal.clone();
             async move { signal.notified().await }
         }));
-        yields(Dice(seed).below(6)).await;
+        yields(fastrand::Rng::with_seed(seed).u64(..6)).await;
         signal.notify_one();
         match call.await.unwrap() {
             Ok(answer) => {

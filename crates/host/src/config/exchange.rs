@@ -4,8 +4,8 @@
 //! Export writes references, not the values behind them.
 
 use std::collections::BTreeMap;
+use std::io;
 use std::path::Path;
-use std::{fmt, io};
 
 use serde_json::{Map, Value, json};
 use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, value};
@@ -51,31 +51,18 @@ pub enum ImportOutcome {
 }
 
 /// Why nothing could be imported.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ImportError {
     /// The file is no TOML.
+    #[error("the file has to be mended first: {message}")]
     Unreadable {
         /// What the parser says.
         message: String,
     },
     /// The file has something else under `servers`.
+    #[error("\"servers\" in the file is not a table; \"attache config check\" tells more")]
     NoTable,
 }
-
-impl fmt::Display for ImportError {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Unreadable { message } => {
-                write!(formatter, "the file has to be mended first: {message}")
-            }
-            Self::NoTable => formatter.write_str(
-                "\"servers\" in the file is not a table; \"attache config check\" tells more",
-            ),
-        }
-    }
-}
-
-impl std::error::Error for ImportError {}
 
 /// The most servers of one name before renaming gives up.
 const MOST_OF_A_NAME: usize = 1000;

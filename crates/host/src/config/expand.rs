@@ -3,21 +3,22 @@
 //! `$${` stands for a literal `${`; any other dollar is itself. What a variable holds is not
 //! expanded again, so no value can smuggle in another.
 
-use std::fmt;
-
 use super::UserEnvironment;
 
 /// Why a text cannot be expanded.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ExpandError {
     /// A variable is not set and has no default.
+    #[error("the environment variable {variable} is not set")]
     Missing {
         /// The variable.
         variable: String,
     },
     /// A `${` has no `}`.
+    #[error("a \"${{\" has no \"}}\"")]
     Unclosed,
     /// What stands between the braces is no name.
+    #[error("\"${{{text}}}\" does not name an environment variable")]
     BadName {
         /// What stands there.
         text: String,
@@ -99,23 +100,6 @@ fn value_of(reference: &str, environment: &UserEnvironment) -> Result<String, Ex
         }),
     }
 }
-
-impl fmt::Display for ExpandError {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Missing { variable } => {
-                write!(formatter, "the environment variable {variable} is not set")
-            }
-            Self::Unclosed => formatter.write_str("a \"${\" has no \"}\""),
-            Self::BadName { text } => write!(
-                formatter,
-                "\"${{{text}}}\" does not name an environment variable"
-            ),
-        }
-    }
-}
-
-impl std::error::Error for ExpandError {}
 
 #[cfg(test)]
 mod tests {

@@ -556,40 +556,21 @@ impl FromStr for ServerName {
 }
 
 /// Why a text is no server name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ServerNameError {
     /// It is empty.
+    #[error("a server name is not empty")]
     Empty,
     /// It is longer than [`ServerName::LONGEST`].
+    #[error("a server name has at most {} characters", ServerName::LONGEST)]
     TooLong,
     /// It has a character that names do not have.
+    #[error("a server name has letters, digits, \"_\", \"-\" and \".\", not {0:?}")]
     Character(char),
     /// It begins with a mark.
+    #[error("a server name begins with a letter or digit, not {0:?}")]
     Beginning(char),
 }
-
-impl fmt::Display for ServerNameError {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Empty => formatter.write_str("a server name is not empty"),
-            Self::TooLong => write!(
-                formatter,
-                "a server name has at most {} characters",
-                ServerName::LONGEST
-            ),
-            Self::Character(found) => write!(
-                formatter,
-                "a server name has letters, digits, \"_\", \"-\" and \".\", not {found:?}"
-            ),
-            Self::Beginning(found) => write!(
-                formatter,
-                "a server name begins with a letter or digit, not {found:?}"
-            ),
-        }
-    }
-}
-
-impl std::error::Error for ServerNameError {}
 
 #[cfg(test)]
 mod tests {

@@ -24,7 +24,7 @@ use crate::events::EventKind;
 use crate::manifest::{Manifest, Remembered};
 use crate::policy::PinnedServer;
 use crate::redact::Redactor;
-use crate::retry::{Backoff, Random, Repeatable};
+use crate::retry::{Backoff, Repeatable};
 use crate::snapshot::{FailureSnapshot, Offers, RequestCounts, ServerSnapshot, ServerState};
 use crate::supervisor::{
     Connection, Patience, ProcessEnvironment, ServerMaker, Supervised, Target,
@@ -316,7 +316,7 @@ impl ServerHandle {
             };
             let config = self.config();
             let retry = &config.retry;
-            let pauses = backoff.get_or_insert_with(|| Backoff::of(retry, Random::fresh()));
+            let pauses = backoff.get_or_insert_with(|| Backoff::of(retry, fastrand::Rng::new()));
             let pause = pauses.next_pause();
             // No attempt begins when the time for all of it has passed.
             let late = first_sent.elapsed() + pause >= config.timeouts.maximum;

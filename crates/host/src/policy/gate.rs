@@ -1,6 +1,5 @@
 //! The gate every call passes: pins, rules, remembered answers, and the question to the user.
 
-use std::fmt;
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -53,9 +52,10 @@ pub struct Permit {
 }
 
 /// A call may not be made.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refused {
     /// By a rule or an answer.
+    #[error("{name} may not be called: {verdict}")]
     Policy {
         /// The tool.
         name: ToolName,
@@ -63,6 +63,7 @@ pub enum Refused {
         verdict: Verdict,
     },
     /// Somebody would have to be asked, and nobody is there.
+    #[error("{name} may not be called: {verdict}, and there is nobody to ask")]
     NobodyToAsk {
         /// The tool.
         name: ToolName,
@@ -70,8 +71,15 @@ pub enum Refused {
         verdict: Verdict,
     },
     /// The tool is not the one that was approved (S4).
+    #[error(
+        "{tool} is no longer what was approved; see `attache trust {server}` and accept the \
+         difference if it is right",
+        tool = .0.name,
+        server = .0.name.server
+    )]
     Drifted(Drift),
     /// The lock file names the server and does not list the tool (S26).
+    #[error("{name} may not be called: {file} does not list it", file = .file.display())]
     NotLocked {
         /// The tool.
         name: ToolName,
@@ -79,6 +87,7 @@ pub enum Refused {
         file: PathBuf,
     },
     /// What was approved cannot be read, so nothing is.
+    #[error("{name} may not be called: what was approved cannot be read: {problem}")]
     Unreadable {
         /// The tool.
         name: ToolName,
@@ -219,37 +228,6 @@ enum Pinned {
 fn failure(stored: io::Result<()>) -> Option<String> {
     stored.err().map(|error| error.to_string())
 }
-
-impl fmt::Display for Refused {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Policy { name, verdict } => {
-                write!(formatter, "{name} may not be called: {verdict}")
-            }
-            Self::NobodyToAsk { name, verdict } => write!(
-                formatter,
-                "{name} may not be called: {verdict}, and there is nobody to ask"
-            ),
-            Self::Drifted(drift) => write!(
-                formatter,
-                "{} is no longer what was approved; see `attache trust {}` and accept the \
-                 difference if it is right",
-                drift.name, drift.name.server
-            ),
-            Self::NotLocked { name, file } => write!(
-                formatter,
-                "{name} may not be called: {} does not list it",
-                file.display()
-            ),
-            Self::Unreadable { name, problem } => write!(
-                formatter,
-                "{name} may not be called: what was approved cannot be read: {problem}"
-            ),
-        }
-    }
-}
-
-impl std::error::Error for Refused {}
 
 #[cfg(test)]
 mod tests {

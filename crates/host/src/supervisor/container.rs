@@ -15,8 +15,6 @@ use std::time::Duration;
 
 use tokio::process::Command;
 
-use crate::retry::Random;
-
 /// The engines whose command lines are alike.
 const ENGINES: [&str; 3] = ["docker", "podman", "nerdctl"];
 /// How long the engine gives the server after it was told to terminate, in seconds.
@@ -49,7 +47,7 @@ impl Container {
         let id_file = match own_id_file(&args[run + 1..]) {
             Some(own) => own,
             None => {
-                let name = format!("attache-{:016x}.cid", Random::fresh().next_number());
+                let name = format!("attache-{:016x}.cid", fastrand::u64(..));
                 let ours = std::env::temp_dir().join(name);
                 let option = format!("{ID_FILE_OPTION}={}", ours.display());
                 args.insert(run + 1, option);

@@ -16,7 +16,6 @@ use super::{Order, StartPlaces, Status};
 use crate::config::{ServerConfig, Start};
 use crate::error::{Cause, Failure};
 use crate::events::now_ms;
-use crate::retry::Random;
 use crate::snapshot::ServerState;
 
 /// How many last lines of stderr a failure keeps.
@@ -71,7 +70,7 @@ pub(super) fn start(
         queued: false,
     });
     let driver = Driver {
-        machine: Machine::new(config.restart.clone(), Random::fresh()),
+        machine: Machine::new(config.restart.clone(), fastrand::Rng::new()),
         target,
         observer,
         orders,

@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 use std::time::Instant;
 
 use crate::config::{Restart, RestartWhen};
-use crate::retry::{Backoff, Random};
+use crate::retry::Backoff;
 
 /// Where a server is in its life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -108,7 +108,7 @@ pub struct Machine {
 
 impl Machine {
     /// A server that was never started.
-    pub fn new(limits: Restart, random: Random) -> Self {
+    pub fn new(limits: Restart, random: fastrand::Rng) -> Self {
         Self {
             phase: Phase::Configured,
             after_stop: AfterStop::StayStopped,

@@ -19,7 +19,7 @@ impl Life {
 
     fn with(limits: Restart, seed: u64) -> Self {
         Self {
-            machine: Machine::new(limits, Random::seeded(seed)),
+            machine: Machine::new(limits, fastrand::Rng::with_seed(seed)),
             now: Instant::now(),
         }
     }
@@ -91,14 +91,14 @@ fn promise_3_a_server_that_crashes_at_once_is_started_five_times_and_parked() {
 fn promise_3_no_minute_ever_sees_more_than_five_starts() {
     for seed in 0..50 {
         let mut life = Life::with(Restart::default(), seed);
-        let mut random = Random::seeded(seed);
+        let mut random = fastrand::Rng::with_seed(seed);
         let mut starts = vec![life.now];
         life.happens(MachineEvent::Wanted);
         for _ in 0..300 {
             // It runs for up to 40 s before it fails, or never comes up at all.
-            if !random.next_number().is_multiple_of(3) {
+            if random.u8(..3) > 0 {
                 life.happens(MachineEvent::Started);
-                life.passes(Duration::from_millis(random.next_number() % 40_000));
+                life.passes(Duration::from_millis(random.u64(..40_000)));
             }
             match life.happens(TRY_AGAIN) {
                 Action::Pause { until } => {

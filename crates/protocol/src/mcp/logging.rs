@@ -76,21 +76,12 @@ impl fmt::Display for LogLevel {
 }
 
 /// A word that names no log level.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "\"{0}\" is no log level; the levels are {levels}",
+    levels = LogLevel::ALL.map(LogLevel::as_str).join(", ")
+)]
 pub struct UnknownLogLevel(pub String);
-
-impl fmt::Display for UnknownLogLevel {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            formatter,
-            "\"{}\" is no log level; the levels are {}",
-            self.0,
-            LogLevel::ALL.map(LogLevel::as_str).join(", ")
-        )
-    }
-}
-
-impl std::error::Error for UnknownLogLevel {}
 
 impl FromStr for LogLevel {
     type Err = UnknownLogLevel;

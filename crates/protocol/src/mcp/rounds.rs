@@ -1,7 +1,6 @@
 //! Results that need another round: the server asks for input, the client asks again with it.
 
 use std::collections::BTreeMap;
-use std::fmt;
 
 use serde_json::value::RawValue;
 
@@ -73,11 +72,13 @@ pub enum InputRequestKind {
 }
 
 /// A question that cannot be answered.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum UnreadableInputRequest {
     /// The method is none that may be asked this way (S-MRTR-04).
+    #[error("the server asks for input by \"{0}\"")]
     UnknownMethod(String),
     /// The params are not what the method declares.
+    #[error("the params of the input request {method} are malformed: {reason}")]
     BadParams {
         /// The method.
         method: String,
@@ -85,22 +86,6 @@ pub enum UnreadableInputRequest {
         reason: String,
     },
 }
-
-impl fmt::Display for UnreadableInputRequest {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::UnknownMethod(method) => {
-                write!(formatter, "the server asks for input by \"{method}\"")
-            }
-            Self::BadParams { method, reason } => write!(
-                formatter,
-                "the params of the input request {method} are malformed: {reason}"
-            ),
-        }
-    }
-}
-
-impl std::error::Error for UnreadableInputRequest {}
 
 impl InputRequest {
     /// A question by the method `M`.

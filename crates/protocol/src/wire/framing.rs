@@ -3,8 +3,6 @@
 //! Owns the read buffer and its growth. Gives the same lines however the bytes were cut
 //! (faults 21, 22), in linear time (fault 23).
 
-use std::fmt;
-
 use bytes::{Bytes, BytesMut};
 
 /// The longest line accepted unless settings say otherwise (P4).
@@ -41,23 +39,12 @@ pub struct LineFramer {
 }
 
 /// A line grew past the limit before its newline came.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a message is longer than the limit of {limit} bytes")]
 pub struct FrameTooLong {
     /// The limit in bytes.
     pub limit: usize,
 }
-
-impl fmt::Display for FrameTooLong {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            formatter,
-            "a message is longer than the limit of {} bytes",
-            self.limit
-        )
-    }
-}
-
-impl std::error::Error for FrameTooLong {}
 
 impl LineFramer {
     /// A framer that refuses lines of more than `max_frame` bytes.

@@ -4,7 +4,6 @@
 //! beyond the alphabet of a header.
 
 use std::borrow::Cow;
-use std::fmt;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -66,16 +65,9 @@ struct Mirrored {
 }
 
 /// An annotation that breaks the rules, which makes its tool unusable over HTTP (C-SHM-14).
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("its {annotation} {0}", annotation = ANNOTATION)]
 pub struct InvalidAnnotation(String);
-
-impl fmt::Display for InvalidAnnotation {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "its {ANNOTATION} {}", self.0)
-    }
-}
-
-impl std::error::Error for InvalidAnnotation {}
 
 impl MirroredParams {
     /// Reads the annotations of an input schema.

@@ -4,8 +4,6 @@
 //! were cut, in linear time. Knows nothing of JSON-RPC, nor of what reconnecting means: it only
 //! remembers the last event id and the reconnection time a server has stated.
 
-use std::fmt;
-
 use bytes::{Bytes, BytesMut};
 
 /// The byte order mark that may precede the stream, once.
@@ -31,23 +29,12 @@ impl SseEvent {
 }
 
 /// An event grew past the limit before it was complete.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("an event is longer than the limit of {limit} bytes")]
 pub struct EventTooLong {
     /// The limit in bytes.
     pub limit: usize,
 }
-
-impl fmt::Display for EventTooLong {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            formatter,
-            "an event is longer than the limit of {} bytes",
-            self.limit
-        )
-    }
-}
-
-impl std::error::Error for EventTooLong {}
 
 /// Cuts a byte stream into events of bounded length.
 #[derive(Debug)]

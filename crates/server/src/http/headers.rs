@@ -8,10 +8,11 @@ use attache_protocol::{
     ReadResource, Revision, codes, meta,
 };
 use axum::http::HeaderMap;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::base64;
 use crate::schema::MirroredArgument;
 
 use super::decimal::Decimal;
@@ -223,7 +224,7 @@ fn read<'h>(headers: &'h HeaderMap, name: &str) -> Result<Option<Cow<'h, str>>, 
     match encoded {
         None => Ok(Some(Cow::Borrowed(text))),
         Some(encoded) => {
-            let bytes = base64::decode(encoded).ok_or_else(unreadable)?;
+            let bytes = STANDARD.decode(encoded).map_err(|_| unreadable())?;
             let text = String::from_utf8(bytes).map_err(|_| unreadable())?;
             Ok(Some(Cow::Owned(text)))
         }

@@ -40,6 +40,8 @@ pub(super) enum Piece {
     Usual,
     /// A pause.
     Pause(Duration),
+    /// A pause until a message of this method has come.
+    Until(String),
 }
 
 /// How an answer ends.
@@ -219,6 +221,12 @@ impl Answer {
     #[must_use]
     pub fn pause(self, pause: Duration) -> Self {
         self.piece(Piece::Pause(pause))
+    }
+
+    /// Adds a pause to a stream of events that ends when a message of this method has come.
+    #[must_use]
+    pub fn until(self, method: &str) -> Self {
+        self.piece(Piece::Until(method.to_owned()))
     }
 
     fn piece(mut self, piece: Piece) -> Self {

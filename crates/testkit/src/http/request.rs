@@ -1,10 +1,10 @@
 //! A request as the server read it.
 
 use std::io;
-use std::time::Instant;
 
 use serde_json::Value;
 use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, BufReader};
+use tokio::time::Instant;
 
 /// The longest head and body a test may send.
 const LONGEST: usize = 32 * 1024 * 1024;
@@ -24,7 +24,7 @@ pub struct HttpRequest {
     pub body: Vec<u8>,
     /// Which connection it came on, counted from 1.
     pub connection: usize,
-    /// When its last byte was read.
+    /// When its last byte was read, on the clock of the runtime, which a test may have paused.
     pub at: Instant,
 }
 

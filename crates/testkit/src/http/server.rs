@@ -37,6 +37,19 @@ struct Shared {
     abandoned: AtomicUsize,
 }
 
+impl Shared {
+    /// Waits until a message of this method has come.
+    async fn has_come(&self, method: &str) {
+        loop {
+            let changed = self.changed.notified();
+            if lock(&self.requests).iter().any(|it| it.method() == method) {
+                return;
+            }
+            changed.await;
+        }
+    }
+}
+
 impl HttpServer {
     pub(super) async fn start(script: HttpScript) -> io::Result<Self> {
         let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
@@ -227,7 +240,7 @@ async fn play(
         Body::Events(pieces) => {
             head.push_str("Transfer-Encoding: chunked\r\n\r\n");
             tokio::select! {
-                done = stream(output, &head, pieces, &kind, &message) => done?,
+                done = stream(output, &head, pieces, &message, shared) => done?,
                 gone = gone(input) => return Err(gone),
             }
         }
@@ -285,9 +298,10 @@ async fn stream(
     output: &mut Output,
     head: &str,
     pieces: &[Piece],
-    kind: &Kind,
     message: &Value,
+    shared: &Shared,
 ) -> io::Result<bool> {
+    let kind = lock(&shared.script).kind.clone();
     let mut done = output.write(head.as_bytes()).await?;
     for piece in pieces {
         let text = match piece {
@@ -295,8 +309,12 @@ async fn stream(
                 tokio::time::sleep(*pause).await;
                 continue;
             }
+            Piece::Until(method) => {
+                shared.has_come(method).await;
+                continue;
+            }
             Piece::Text(text) => filled(text.as_bytes(), message, None),
-            Piece::Usual => format!("data: {}\n\n", usual::message(kind, message)).into_bytes(),
+            Piece::Usual => format!("data: {}\n\n", usual::message(&kind, message)).into_bytes(),
         };
         done = done || output.write(&chunk(&text)).await?;
     }
