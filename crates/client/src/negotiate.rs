@@ -181,7 +181,7 @@ impl Negotiation<'_> {
     /// woken by it, and an early `initialize` would leave a session behind; so that takes longer.
     async fn probe_patience(&self, heard: impl Future<Output = ()>) {
         let timeouts = &self.settings.timeouts;
-        let quiet = if self.link.is_carried() {
+        let quiet = if self.link.is_http() {
             timeouts.start_grace.saturating_add(timeouts.probe)
         } else {
             heard.await;

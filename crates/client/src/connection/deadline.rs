@@ -158,7 +158,7 @@ impl Link {
     /// Ends a call from this side and tells the server; `None` if it has ended already.
     pub(super) fn give_up(&self, id: u64, ending: Ending, reason: &str) -> Option<Waiter> {
         let waiter = self.calls().in_flight.end(id, ending)?;
-        waiter.way.let_go();
+        waiter.delivery.stop();
         // `initialize` is never cancelled (C-INIT-11).
         if waiter.kind != CallKind::Handshake {
             self.send_cancel(id, reason);

@@ -20,7 +20,7 @@ use super::{CallKind, Counters, Failure, Link};
 use crate::events::Event;
 use crate::settings::ProgressTokenForm;
 
-/// Whether somebody waits for what a line says.
+/// Whether a caller or the server waits for what a line says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Urgency {
     /// It is a notification, or no message at all.
@@ -95,7 +95,7 @@ impl Link {
         });
     }
 
-    /// Ends the call `id` names. An answer nobody waits for is counted and forgotten
+    /// Ends the call `id` names. An answer no caller waits for is counted and forgotten
     /// (faults 39, 40, 42).
     fn complete(
         &self,
@@ -153,7 +153,7 @@ impl Link {
                 None => self.malformed(method, params),
             },
             LogMessage::NAME => match decode::<LogMessageParams>(params) {
-                // Some servers send what nobody wants to hear. A level that is none is kept: it
+                // Some servers send what was not asked for. A level that is none is kept: it
                 // cannot be said to be below.
                 Some(message)
                     if message.level() < self.log_level() && message.level().is_some() => {}
@@ -242,7 +242,7 @@ impl Link {
             self.violation(format!(
                 "the server sent a request ({method}), which revision {revision} forbids"
             ));
-            if !self.is_carried() {
+            if !self.is_http() {
                 let problem = format!("revision {revision} forbids requests of servers");
                 let refusal = ErrorObject::new(codes::INVALID_REQUEST, problem);
                 self.answer::<Json>(&id, Err(refusal));

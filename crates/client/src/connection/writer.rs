@@ -11,8 +11,11 @@ use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
+use attache_protocol::frame;
 use tokio::io::AsyncWrite;
 use tokio::sync::Notify;
+
+use super::outlet::{BoxFuture, Outlet, Sent, Unsent};
 
 /// The write half of any transport made of bytes.
 pub(crate) type WriteHalf = Box<dyn AsyncWrite + Send + Unpin>;
@@ -40,19 +43,11 @@ pub(crate) enum WriteEnd {
 /// A queue that has grown past this is given back when it is empty.
 const KEPT_QUEUE: usize = 16 * 1024;
 
-/// How many times over the queue limit frames may pile up that nobody waits for.
-const ASIDE_FACTOR: usize = 2;
+/// How many times over the queue limit frames may pile up that no caller waits for.
+const UNAWAITED_FACTOR: usize = 2;
 
-/// Why a frame was not accepted.
-#[derive(Debug)]
-pub(crate) enum Unsent {
-    /// The stream is closed.
-    Closed,
-    /// The frame cannot be written as JSON.
-    Unwritable(serde_json::Error),
-}
-
-pub(crate) struct Writer {
+/// The writer of a byte stream.
+pub(crate) struct StreamWriter {
     state: Mutex<State>,
     /// Wakes the writer task.
     work: Notify,
@@ -104,7 +99,7 @@ impl State {
     }
 }
 
-impl Writer {
+impl StreamWriter {
     pub(crate) fn new(half: WriteHalf, queue_limit: usize) -> Self {
         Self {
             state: Mutex::new(State {
@@ -122,12 +117,11 @@ impl Writer {
         }
     }
 
-    /// Takes the whole frame that `write` appends to what waits, and returns the position in the
-    /// stream at which it ends.
-    pub(crate) fn send(
+    /// Queues the line that `append` adds, and returns the position in the stream at which it ends.
+    fn send(
         &self,
         mode: WriteMode,
-        write: impl FnOnce(&mut Vec<u8>) -> Result<(), serde_json::Error>,
+        append: impl FnOnce(&mut Vec<u8>) -> Result<(), serde_json::Error>,
     ) -> Result<u64, Unsent> {
         let mut state = self.lock();
         if state.half.is_none() {
@@ -135,7 +129,7 @@ impl Writer {
         }
         let idle = state.waiting() == 0 && !state.draining;
         let before = state.queue.len();
-        write(&mut state.queue).map_err(Unsent::Unwritable)?;
+        append(&mut state.queue)?;
         state.accepted += (state.queue.len() - before) as u64;
         let end = state.accepted;
         if idle && mode == WriteMode::Inline {
@@ -154,42 +148,6 @@ impl Writer {
         Ok(end)
     }
 
-    /// Takes a frame that nobody waits for, such as the answer to a request of the peer. A peer that
-    /// asks and does not read fails the stream instead of filling the queue.
-    pub(crate) fn post_unawaited(&self, frame: &[u8]) -> Result<u64, Unsent> {
-        let overflown = {
-            let mut state = self.lock();
-            let overflown = state.waiting() > ASIDE_FACTOR * self.queue_limit;
-            if overflown && state.failure.is_none() {
-                state.failure = Some("the server does not read what it is answered".to_owned());
-            }
-            overflown
-        };
-        if overflown {
-            self.work.notify_one();
-            return Err(Unsent::Closed);
-        }
-        self.send(WriteMode::Batched, |lines| {
-            lines.extend_from_slice(frame);
-            Ok(())
-        })
-    }
-
-    /// Whether the queue has room for another frame.
-    pub(crate) fn has_room(&self) -> bool {
-        self.lock().waiting() < self.queue_limit
-    }
-
-    /// Waits until the queue has room for another frame.
-    pub(crate) async fn room(&self) {
-        self.until(|state| state.waiting() < self.queue_limit).await;
-    }
-
-    /// Waits until everything accepted is written, or the stream is closed.
-    pub(crate) async fn flushed(&self) {
-        self.until(|state| state.waiting() == 0).await;
-    }
-
     async fn until(&self, condition: impl Fn(&State) -> bool) {
         loop {
             let drained = self.drained.notified();
@@ -200,38 +158,6 @@ impl Writer {
                 }
             }
             drained.await;
-        }
-    }
-
-    /// Up to which position the stream was written.
-    pub(crate) fn written(&self) -> u64 {
-        self.lock().written
-    }
-
-    /// Closes the stream: the peer sees its end, no frame is accepted any more.
-    pub(crate) fn close(&self) {
-        let half = self.lock().half.take();
-        if let Some(mut half) = half {
-            // Dropping ends a pipe, but not one half of a stream whose other half is still being
-            // read; such streams are shut down at once or not at all.
-            let mut context = Context::from_waker(Waker::noop());
-            let _ = Pin::new(&mut half).poll_shutdown(&mut context);
-        }
-        self.work.notify_one();
-        self.drained.notify_waiters();
-    }
-
-    /// The writer task: writes what callers did not write themselves.
-    pub(crate) async fn run(&self, stall: Duration) -> WriteEnd {
-        loop {
-            self.work.notified().await;
-            // Waking this task let its callers add to the batch first: a yield on top of that was
-            // measured to cost more switches than it saved writes.
-            match self.drain(stall).await {
-                Ok(()) if self.lock().half.is_none() => return WriteEnd::Closed,
-                Ok(()) => {}
-                Err(end) => return end,
-            }
         }
     }
 
@@ -267,6 +193,77 @@ impl Writer {
     }
 }
 
+impl Outlet for StreamWriter {
+    /// The request is taken whole, and written here and now if the stream is idle.
+    fn send_request(&self, request: &frame::Request<'_>, mode: WriteMode) -> Result<Sent, Unsent> {
+        self.send(mode, |lines| request.append_to(lines))
+            .map(Sent::line)
+    }
+
+    /// A peer that asks and does not read fails the stream instead of filling the queue.
+    fn send_unawaited(&self, line: &[u8]) {
+        {
+            let mut state = self.lock();
+            if state.waiting() > UNAWAITED_FACTOR * self.queue_limit {
+                let unread = || "the server does not read what it is answered".to_owned();
+                state.failure.get_or_insert_with(unread);
+                self.work.notify_one();
+                return;
+            }
+        }
+        // A stream that is closed has no use for it.
+        let _ = self.send(WriteMode::Batched, |lines| {
+            lines.extend_from_slice(line);
+            Ok(())
+        });
+    }
+
+    fn has_room(&self) -> bool {
+        self.lock().waiting() < self.queue_limit
+    }
+
+    fn room(&self) -> BoxFuture<'_> {
+        Box::pin(self.until(|state| state.waiting() < self.queue_limit))
+    }
+
+    fn flushed(&self) -> BoxFuture<'_> {
+        Box::pin(self.until(|state| state.waiting() == 0))
+    }
+
+    /// The peer sees the end of the stream.
+    fn close(&self) {
+        let half = self.lock().half.take();
+        if let Some(mut half) = half {
+            // Dropping ends a pipe, but not one half of a stream whose other half is still being
+            // read; such streams are shut down at once or not at all.
+            let mut context = Context::from_waker(Waker::noop());
+            let _ = Pin::new(&mut half).poll_shutdown(&mut context);
+        }
+        self.work.notify_one();
+        self.drained.notify_waiters();
+    }
+
+    /// Writes what callers did not write themselves.
+    fn run(&self, stall: Duration) -> BoxFuture<'_, WriteEnd> {
+        Box::pin(async move {
+            loop {
+                self.work.notified().await;
+                // Waking this task let its callers add to the batch first: a yield on top of that
+                // was measured to cost more switches than it saved writes.
+                match self.drain(stall).await {
+                    Ok(()) if self.lock().half.is_none() => return WriteEnd::Closed,
+                    Ok(()) => {}
+                    Err(end) => return end,
+                }
+            }
+        })
+    }
+
+    fn written(&self) -> u64 {
+        self.lock().written
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
@@ -275,12 +272,12 @@ mod tests {
 
     use super::*;
 
-    fn writer(pipe: usize, queue: usize) -> (Arc<Writer>, tokio::io::DuplexStream) {
+    fn writer(pipe: usize, queue: usize) -> (Arc<StreamWriter>, tokio::io::DuplexStream) {
         let (ours, theirs) = tokio::io::duplex(pipe);
-        (Arc::new(Writer::new(Box::new(ours), queue)), theirs)
+        (Arc::new(StreamWriter::new(Box::new(ours), queue)), theirs)
     }
 
-    fn send(writer: &Writer, frame: &[u8], mode: WriteMode) -> Result<u64, Unsent> {
+    fn send(writer: &StreamWriter, frame: &[u8], mode: WriteMode) -> Result<u64, Unsent> {
         writer.send(mode, |lines| {
             lines.extend_from_slice(frame);
             Ok(())
@@ -346,8 +343,10 @@ mod tests {
     async fn a_peer_that_asks_and_does_not_read_fails_the_stream_at_the_limit() {
         let (writer, _peer) = writer(1, 4);
         send(&writer, b"123456789", WriteMode::Inline).unwrap();
-        assert!(writer.post_unawaited(b"x").is_ok(), "eight bytes wait");
-        assert!(writer.post_unawaited(b"x").is_err(), "nine bytes wait");
+        writer.send_unawaited(b"x");
+        assert_eq!(writer.lock().waiting(), 9, "eight bytes waited");
+        writer.send_unawaited(b"x");
+        assert_eq!(writer.lock().waiting(), 9, "nine bytes wait");
         let end = writer.run(Duration::from_secs(5)).await;
         assert!(matches!(end, WriteEnd::Failed(_)), "{end:?}");
     }
