@@ -1,5 +1,6 @@
 //! A connection in use: the verbs of MCP, the same in both eras.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
@@ -20,7 +21,7 @@ use crate::error::{CloseReason, Error};
 use crate::events::Events;
 use crate::keep_alive::KeepAlive;
 use crate::negotiate::Agreement;
-use crate::request::{Options, Request, perform, write_params};
+use crate::request::{Options, Request, ResponseFuture, write_params};
 use crate::settings::{MissingInputSchema, Settings, ShutdownForm};
 use crate::stderr::Stderr;
 use crate::watch::WatchCounts;
@@ -70,7 +71,7 @@ impl Client {
             && client.capabilities().logging.is_some()
             && client.revision().era() == Era::Legacy
         {
-            // Nobody waits for it, and a server that refuses it is heard here as it is wanted.
+            // No caller waits for it, and a server that refuses it is heard here as it is wanted.
             let params = SetLevelParams::new(level);
             let link = client.link();
             link.request_unawaited(SetLevel::NAME, &params, &MetaFields::default());
@@ -332,7 +333,7 @@ impl Client {
         Request::of_caller(self, params)
     }
 
-    /// Sends a request of a method nobody has typed yet.
+    /// Sends a request of a method that has no type here.
     pub async fn request_raw(
         &self,
         method: &str,
@@ -340,7 +341,8 @@ impl Client {
     ) -> Result<Payload, Error> {
         let mut options = Options::default();
         let params = options.take_meta(method, write_params(method, &params)?)?;
-        perform(self, method, &params, &mut options).await
+        let method = Cow::Owned(method.to_owned());
+        ResponseFuture::raw(self.clone(), method, Ok(params), options).await
     }
 
     /// What the server says without being asked, from now on.

@@ -165,52 +165,31 @@ impl Exchange {
         self.id
     }
 
-    /// Waits for the answer and passes on the progress that comes before it.
-    pub(crate) async fn finish(
-        &mut self,
-        on_progress: impl FnMut(ProgressParams),
-    ) -> Result<Payload, Failure> {
-        match self.progress.clone() {
-            // Few calls ask for progress; the others do without its future.
-            Some(queue) => Box::pin(self.answered_with_progress(&queue, on_progress)).await,
-            None => self.answered().await,
-        }
-    }
-
-    async fn answered_with_progress(
-        &mut self,
-        queue: &ProgressQueue,
-        mut on_progress: impl FnMut(ProgressParams),
-    ) -> Result<Payload, Failure> {
-        loop {
-            tokio::select! {
-                biased;
-                answer = self.answered() => {
-                    // What came before the answer is delivered before it (fault 48).
-                    queue.take().into_iter().for_each(on_progress);
-                    return answer;
-                }
-                () = queue.arrived() => queue.take().into_iter().for_each(&mut on_progress),
-            }
-        }
-    }
-
     /// Waits for the answer.
     pub(crate) async fn answered(&mut self) -> Result<Payload, Failure> {
         if !self.open {
             return Err(Failure::Protocol("the answer was taken before".to_owned()));
         }
-        poll_fn(|context| self.poll_answered(context)).await
+        poll_fn(|context| self.poll_answered(context, drop)).await
     }
 
-    /// Polls for the answer, which comes once.
-    pub(crate) fn poll_answered(&mut self, context: &mut Context<'_>) -> Poll<Answer> {
+    /// Polls for the answer, which comes once, and passes on the progress that came before it
+    /// (fault 48).
+    pub(crate) fn poll_answered(
+        &mut self,
+        context: &mut Context<'_>,
+        on_progress: impl FnMut(ProgressParams),
+    ) -> Poll<Answer> {
         if let Some(post) = &mut self.post
             && Pin::new(post).poll(context).is_ready()
         {
             self.post = None;
         }
-        let answer = ready!(Pin::new(&mut self.answer).poll(context));
+        let answer = Pin::new(&mut self.answer).poll(context);
+        if let Some(queue) = &self.progress {
+            queue.take(context).into_iter().for_each(on_progress);
+        }
+        let answer = ready!(answer);
         self.open = false;
         if let Some(post) = self.post.take() {
             // The answer came elsewhere. The delivery goes on to its end in a task, so that its
