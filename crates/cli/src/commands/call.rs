@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use attache::TaskStart;
 use attache::host::Call as HostCall;
+use attache::host::names::ToolName;
 use attache::host::policy::CallOrigin;
 use attache::protocol::{CallToolResult, Content, Json, Payload, Tool};
 
@@ -41,7 +42,10 @@ pub(super) async fn run(call: Call, session: &CommandHost, output: &Output) -> R
     // What a person types is its own consent; pins, `deny` and `ask` hold all the same.
     let request = session
         .host
-        .call(format!("{server}/{name}"), assembled.arguments)
+        .call(
+            ToolName::new(server.clone(), name.as_str()),
+            assembled.arguments,
+        )
         .origin(CallOrigin::Person);
     let payload = match way {
         Way::Request => {
