@@ -315,7 +315,7 @@ impl Client {
 
     /// Replaces the roots and tells a legacy server about it (C-ROOT-03).
     pub fn set_roots(&self, roots: impl IntoIterator<Item = Root>) -> Result<(), Error> {
-        let handlers = &self.link().desk.handlers;
+        let handlers = &self.link().server_requests.handlers;
         if !handlers.replace_roots(roots.into_iter().collect()) {
             return Err(Error::Unsupported {
                 method: "roots/list".to_owned(),

@@ -20,7 +20,7 @@ use attache_protocol::{
 use serde::Serialize;
 
 use crate::client::Client;
-use crate::connection::{BoxFuture, Exchange, Failure, Patience, ProgressWish, TimeLeft};
+use crate::connection::{BoxFuture, Failure, Patience, PendingRequest, ProgressWish, TimeLeft};
 use crate::error::Error;
 use crate::rounds::{Next, Step, pause_before_repeat};
 use crate::settings::UndeclaredRequests;
@@ -261,7 +261,7 @@ enum Stage {
     /// There is no room for it yet; resolves to whether there was while it had time.
     WaitingForRoom(BoxFuture<'static, bool>, TimeLeft),
     /// It was sent.
-    WaitingForAnswer(Exchange, TimeLeft),
+    WaitingForAnswer(PendingRequest, TimeLeft),
     /// What the server wants before it answers is being done.
     BetweenRounds(BoxFuture<'static, Result<Next, Error>>),
     /// Its result was taken, unless it ended with this error before it was sent.
@@ -289,9 +289,9 @@ impl Rounds {
                     }
                     self.send(time)?;
                 }
-                Stage::WaitingForAnswer(exchange, time) => {
+                Stage::WaitingForAnswer(pending, time) => {
                     let listener = &mut self.options.on_progress;
-                    let answer = ready!(exchange.poll_answered(context, |note| {
+                    let answer = ready!(pending.poll_answered(context, |note| {
                         if let Some(listener) = listener {
                             listener(note);
                         }
@@ -348,9 +348,9 @@ impl Rounds {
         let patience = Patience::While(time);
         let link = self.client.link();
         match link.begin(&self.method, params, &meta, wish, patience) {
-            Ok(exchange) => {
+            Ok(pending) => {
                 self.sent += 1;
-                self.stage = Stage::WaitingForAnswer(exchange, time);
+                self.stage = Stage::WaitingForAnswer(pending, time);
                 Ok(())
             }
             Err(failure) => Err(self.explain(failure)),

@@ -104,7 +104,7 @@ impl Client {
         let mut answers = InputResponses::new();
         for (key, request) in &asked.input_requests {
             let answer = match read_question(request) {
-                Ok(question) => self.link().desk.handlers.answer(question).await,
+                Ok(question) => self.link().server_requests.handlers.answer(question).await,
                 Err(error) => Err(error),
             };
             let answer = answer.map_err(|error| Error::Refused {
@@ -127,7 +127,7 @@ impl Client {
         };
         for elicitation in asked.elicitations {
             let question = Question::Elicit(Box::new(elicitation));
-            let answer = self.link().desk.handlers.answer(question).await;
+            let answer = self.link().server_requests.handlers.answer(question).await;
             let accepted = answer.is_ok_and(|answer| {
                 let action = answer.to_value().ok();
                 action.is_some_and(|value| value["action"] == "accept")

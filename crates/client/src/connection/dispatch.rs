@@ -1,4 +1,4 @@
-//! Sorts what comes in: answers to their calls, notes to their listeners, questions to the desk.
+//! Sorts what comes in: answers to their calls, notes to their listeners, questions to the handlers.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use bytes::Bytes;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
-use super::exchange::TOOL_TOKEN;
+use super::pending::TOOL_TOKEN;
 use super::{CallKind, Counters, Failure, Link};
 use crate::events::Event;
 use crate::settings::ProgressTokenForm;
@@ -210,7 +210,7 @@ impl Link {
         if self.era() == Some(Era::Modern) {
             self.ended_by_server(&id);
         } else {
-            self.desk.withdraw(&id);
+            self.server_requests.withdraw(&id);
         }
     }
 
@@ -248,7 +248,7 @@ impl Link {
                 self.answer::<Json>(&id, Err(refusal));
             }
         } else {
-            self.desk.answer(self, id, &method, params);
+            self.server_requests.answer(self, id, &method, params);
         }
     }
 

@@ -7,8 +7,8 @@
 mod carried;
 mod deadline;
 mod dispatch;
-mod exchange;
 mod outlet;
+mod pending;
 mod progress;
 mod reader;
 mod writer;
@@ -37,9 +37,9 @@ use crate::settings::{CancelForm, Limits, Quirks, Settings, Timeouts};
 
 pub(crate) use deadline::{FOR_EVER, Patience, TimeLeft};
 use dispatch::Urgency;
-pub(crate) use exchange::{Exchange, ProgressWish};
 use outlet::Delivery;
 pub(crate) use outlet::{BoxFuture, Outlet, PostFuture, PostState, Sent, Unsent};
+pub(crate) use pending::{PendingRequest, ProgressWish};
 use progress::ProgressQueue;
 pub(crate) use reader::ReadEnd;
 pub(crate) use writer::{StreamWriter, WriteEnd, WriteMode};
@@ -52,7 +52,7 @@ pub(crate) struct Link {
     outlet: Box<dyn Outlet>,
     pub(crate) events: EventSource,
     pub(crate) lists: ListChanges,
-    pub(crate) desk: ServerRequests,
+    pub(crate) server_requests: ServerRequests,
     pub(crate) counters: Counters,
     pub(crate) limits: Limits,
     pub(crate) timeouts: Timeouts,
@@ -196,7 +196,7 @@ impl Link {
             outlet: Box::new(outlet),
             events: EventSource::new(settings.limits.notifications),
             lists: ListChanges::default(),
-            desk: ServerRequests::new(handlers, asked, settings.limits.server_requests),
+            server_requests: ServerRequests::new(handlers, asked, settings.limits.server_requests),
             counters: Counters::default(),
             limits: settings.limits,
             timeouts: settings.timeouts,
@@ -294,7 +294,7 @@ impl Link {
             // A caller that has gone away does not care.
             let _ = waiter.answer.send(Err(failure));
         }
-        self.desk.close();
+        self.server_requests.close();
         self.events.close();
     }
 

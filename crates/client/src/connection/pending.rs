@@ -1,7 +1,7 @@
 //! One request and its answer: begin, wait, give up.
 //!
-//! An [`Exchange`] that is dropped before its answer came is cancelled: its entry goes at once and
-//! the server is told, off the caller's path (invariant 5).
+//! A [`PendingRequest`] that is dropped before its answer came is cancelled: its entry goes at once
+//! and the server is told, off the caller's path (invariant 5).
 
 use std::fmt;
 use std::future::{Future, poll_fn};
@@ -36,7 +36,7 @@ pub(crate) enum ProgressWish {
 }
 
 /// A request on its way.
-pub(crate) struct Exchange {
+pub(crate) struct PendingRequest {
     link: Arc<Link>,
     id: u64,
     answer: oneshot::Receiver<Answer>,
@@ -59,7 +59,7 @@ impl Link {
         extra_meta: &MetaFields,
         wish: ProgressWish,
         patience: Patience,
-    ) -> Result<Exchange, Failure> {
+    ) -> Result<PendingRequest, Failure> {
         let not_sent = || Failure::NotSent(self.end_reason().unwrap_or(CloseReason::ClosedHere));
         let kind = match method {
             Listen::NAME => CallKind::Subscription,
@@ -106,7 +106,7 @@ impl Link {
         let _ = calls.in_flight.begin(id, waiter);
         self.watch_time(&mut calls, patience);
         drop(calls);
-        Ok(Exchange {
+        Ok(PendingRequest {
             link: self.clone(),
             id,
             answer,
@@ -145,13 +145,13 @@ impl Link {
         let whole = self.timeouts.request;
         let patience = Patience::While(TimeLeft::new(self, whole, whole, None));
         let begun = self.begin(method, &params, extra_meta, ProgressWish::None, patience);
-        if let Ok(mut exchange) = begun {
-            runtime.spawn(async move { exchange.answered().await });
+        if let Ok(mut pending) = begun {
+            runtime.spawn(async move { pending.answered().await });
         }
     }
 }
 
-impl Exchange {
+impl PendingRequest {
     /// Lets the answer come in a task, whether or not this is polled.
     pub(crate) fn unattended(mut self) -> Self {
         if let Some(post) = self.post.take() {
@@ -202,17 +202,17 @@ impl Exchange {
     }
 }
 
-impl fmt::Debug for Exchange {
+impl fmt::Debug for PendingRequest {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter
-            .debug_struct("Exchange")
+            .debug_struct("PendingRequest")
             .field("id", &self.id)
             .field("open", &self.open)
             .finish_non_exhaustive()
     }
 }
 
-impl Drop for Exchange {
+impl Drop for PendingRequest {
     fn drop(&mut self) {
         if self.open {
             let reason = "cancelled by the caller";
