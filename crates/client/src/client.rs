@@ -6,7 +6,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use attache_protocol::frame::MetaFields;
+use attache_protocol::frame::{MetaFields, Params};
 use attache_protocol::{
     CallTool, Complete, CompleteParams, Completion, CompletionReference, Entries, Era, GetPrompt,
     GetPromptParams, Implementation, ListPrompts, ListResources, ListTemplates, ListTools,
@@ -21,7 +21,7 @@ use crate::error::{CloseReason, Error};
 use crate::events::Events;
 use crate::keep_alive::KeepAlive;
 use crate::negotiate::Agreement;
-use crate::request::{Options, Request, ResponseFuture, write_params};
+use crate::request::{Options, Request, ResponseFuture, Rounds, unwritable};
 use crate::settings::{MissingInputSchema, Settings, ShutdownForm};
 use crate::stderr::Stderr;
 use crate::watch::WatchCounts;
@@ -340,9 +340,10 @@ impl Client {
         params: impl Serialize,
     ) -> Result<Payload, Error> {
         let mut options = Options::default();
-        let params = options.take_meta(method, write_params(method, &params)?)?;
+        let params = Params::write(&params).map_err(|error| unwritable(method, error))?;
+        let params = options.take_meta(method, params)?;
         let method = Cow::Owned(method.to_owned());
-        ResponseFuture::raw(self.clone(), method, Ok(params), options).await
+        ResponseFuture::raw(Rounds::new(self.clone(), method, Ok(params), options)).await
     }
 
     /// What the server says without being asked, from now on.

@@ -73,7 +73,7 @@ impl Options {
 
     /// Moves `_meta` that the caller wrote into the params to where all metadata is joined.
     pub(crate) fn take_meta(&mut self, method: &str, params: Params) -> Result<Params, Error> {
-        let unreadable = |error: serde_json::Error| Error::Input(format!("{method}: {error}"));
+        let unreadable = |error| unwritable(method, error);
         if !params.as_str().contains("\"_meta\"") {
             return Ok(params);
         }
@@ -95,7 +95,7 @@ impl<M: Method> Request<M> {
                 method: M::NAME.to_owned(),
                 reason: "the server does not declare it, and capabilities are strict".to_owned(),
             }),
-            _ => write_params(M::NAME, params),
+            _ => Params::write(params).map_err(|error| unwritable(M::NAME, error)),
         };
         Self {
             client: client.clone(),
@@ -151,7 +151,8 @@ impl<M: Method> Request<M> {
     /// Sends the request and gives its result as the server sent it.
     pub fn raw(self) -> ResponseFuture<Payload> {
         let method = Cow::Borrowed(M::NAME);
-        ResponseFuture::raw(self.client, method, self.params, self.options)
+        let rounds = Rounds::new(self.client, method, self.params, self.options);
+        ResponseFuture::raw(rounds)
     }
 }
 
@@ -160,9 +161,10 @@ impl<M: Method> IntoFuture for Request<M> {
     type IntoFuture = ResponseFuture<M::Result>;
 
     fn into_future(self) -> Self::IntoFuture {
+        let method = Cow::Borrowed(M::NAME);
         ResponseFuture {
+            rounds: Rounds::new(self.client, method, self.params, self.options),
             decode: |client, payload| client.decode::<M>(&payload),
-            rounds: self.raw().rounds,
         }
     }
 }
@@ -173,13 +175,6 @@ impl<M: Method> fmt::Debug for Request<M> {
     }
 }
 
-pub(crate) fn write_params<P: Serialize + ?Sized>(
-    method: &str,
-    params: &P,
-) -> Result<Params, Error> {
-    Params::write(params).map_err(|error| Error::Input(format!("{method}: {error}")))
-}
-
 /// A request under way. Dropping it cancels the request.
 #[must_use = "a request is sent when it is awaited"]
 pub struct ResponseFuture<T> {
@@ -188,31 +183,9 @@ pub struct ResponseFuture<T> {
 }
 
 impl ResponseFuture<Payload> {
-    pub(crate) fn raw(
-        client: Client,
-        method: Cow<'static, str>,
-        params: Result<Params, Box<Error>>,
-        options: Options,
-    ) -> Self {
-        let (params, stage) = match params {
-            Ok(params) => (params, Stage::Unsent),
-            Err(error) => (Json::default().into(), Stage::Ended(Some(error))),
-        };
-        let rounds = Rounds {
-            client,
-            method,
-            params,
-            repeated: None,
-            options,
-            left: None,
-            sent: 0,
-            has_renewed_headers: false,
-            stage,
-        };
-        Self {
-            rounds,
-            decode: |_, payload| Ok(payload),
-        }
+    pub(crate) fn raw(rounds: Rounds) -> Self {
+        let decode = |_: &Client, payload| Ok(payload);
+        Self { rounds, decode }
     }
 }
 
@@ -238,7 +211,7 @@ impl<T> fmt::Debug for ResponseFuture<T> {
 }
 
 /// A request that is repeated until it is answered.
-struct Rounds {
+pub(crate) struct Rounds {
     client: Client,
     method: Cow<'static, str>,
     params: Params,
@@ -269,6 +242,29 @@ enum Stage {
 }
 
 impl Rounds {
+    pub(crate) fn new(
+        client: Client,
+        method: Cow<'static, str>,
+        params: Result<Params, Box<Error>>,
+        options: Options,
+    ) -> Self {
+        let (params, stage) = match params {
+            Ok(params) => (params, Stage::Unsent),
+            Err(error) => (Json::default().into(), Stage::Ended(Some(error))),
+        };
+        Self {
+            client,
+            method,
+            params,
+            repeated: None,
+            options,
+            left: None,
+            sent: 0,
+            has_renewed_headers: false,
+            stage,
+        }
+    }
+
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<Result<Payload, Error>> {
         loop {
             match &mut self.stage {
@@ -435,4 +431,9 @@ impl Rounds {
         let params = self.repeated.as_ref().unwrap_or(&self.params);
         self.client.explain(failure, &self.method, params)
     }
+}
+
+/// The error for params that are no JSON.
+pub(crate) fn unwritable(method: &str, error: serde_json::Error) -> Error {
+    Error::Input(format!("{method}: {error}"))
 }

@@ -16,7 +16,7 @@ use tokio::time::Instant;
 use crate::client::Client;
 use crate::connection::FOR_EVER;
 use crate::error::Error;
-use crate::request::{Options, Request, ResponseFuture};
+use crate::request::{Options, Request, ResponseFuture, Rounds};
 use crate::settings::TasksExtension;
 
 /// How often to ask for a task's state when the server does not say.
@@ -87,8 +87,8 @@ impl Client {
             .map_err(|error| Error::Input(format!("arguments of {tool}: {error}")))?;
         let options = Options::handing_over_tasks();
         let method = Cow::Borrowed(CallTool::NAME);
-        let sent = ResponseFuture::raw(self.clone(), method, Ok(params), options);
-        self.started(&sent.await?)
+        let rounds = Rounds::new(self.clone(), method, Ok(params), options);
+        self.started(&ResponseFuture::raw(rounds).await?)
     }
 
     /// A modern server says that its result is a task. One of 2025-11-25 answers with the task, or

@@ -117,35 +117,11 @@ impl StreamWriter {
         }
     }
 
-    /// Queues the line that `append` adds, and returns the position in the stream at which it ends.
-    fn send(
-        &self,
-        mode: WriteMode,
-        append: impl FnOnce(&mut Vec<u8>) -> Result<(), serde_json::Error>,
-    ) -> Result<u64, Unsent> {
-        let mut state = self.lock();
-        if state.half.is_none() {
-            return Err(Unsent::Closed);
-        }
-        let idle = state.waiting() == 0 && !state.draining;
-        let before = state.queue.len();
-        append(&mut state.queue)?;
-        state.accepted += (state.queue.len() - before) as u64;
-        let end = state.accepted;
-        if idle && mode == WriteMode::Inline {
-            // What cannot be written at once is left to the writer task, which polls again with a
-            // waker of its own, so this poll needs none.
-            let mut context = Context::from_waker(Waker::noop());
-            match state.poll_drain(&mut context) {
-                Poll::Ready(Ok(())) => return Ok(end),
-                Poll::Ready(Err(error)) => state.failure = Some(error.to_string()),
-                Poll::Pending => {}
-            }
-        }
+    /// Leaves what is queued to the writer task.
+    fn leave_to_task(&self, state: &mut State) {
         if !std::mem::replace(&mut state.draining, true) {
             self.work.notify_one();
         }
-        Ok(end)
     }
 
     async fn until(&self, condition: impl Fn(&State) -> bool) {
@@ -196,26 +172,41 @@ impl StreamWriter {
 impl Outlet for StreamWriter {
     /// The request is taken whole, and written here and now if the stream is idle.
     fn send_request(&self, request: &frame::Request<'_>, mode: WriteMode) -> Result<Sent, Unsent> {
-        self.send(mode, |lines| request.append_to(lines))
-            .map(Sent::line)
+        let mut state = self.lock();
+        if state.half.is_none() {
+            return Err(Unsent::Closed);
+        }
+        let idle = state.waiting() == 0 && !state.draining;
+        let before = state.queue.len();
+        request.append_to(&mut state.queue)?;
+        state.accepted += (state.queue.len() - before) as u64;
+        let sent = Sent::line(state.accepted);
+        if idle && mode == WriteMode::Inline {
+            // What cannot be written at once is left to the writer task, which polls again with a
+            // waker of its own, so this poll needs none.
+            let mut context = Context::from_waker(Waker::noop());
+            match state.poll_drain(&mut context) {
+                Poll::Ready(Ok(())) => return Ok(sent),
+                Poll::Ready(Err(error)) => state.failure = Some(error.to_string()),
+                Poll::Pending => {}
+            }
+        }
+        self.leave_to_task(&mut state);
+        Ok(sent)
     }
 
     /// A peer that asks and does not read fails the stream instead of filling the queue.
     fn send_unawaited(&self, line: &[u8]) {
-        {
-            let mut state = self.lock();
-            if state.waiting() > UNAWAITED_FACTOR * self.queue_limit {
-                let unread = || "the server does not read what it is answered".to_owned();
-                state.failure.get_or_insert_with(unread);
-                self.work.notify_one();
-                return;
-            }
+        let mut state = self.lock();
+        if state.waiting() > UNAWAITED_FACTOR * self.queue_limit {
+            let unread = || "the server does not read what it is answered".to_owned();
+            state.failure.get_or_insert_with(unread);
+            self.work.notify_one();
+        } else if state.half.is_some() {
+            state.queue.extend_from_slice(line);
+            state.accepted += line.len() as u64;
+            self.leave_to_task(&mut state);
         }
-        // A stream that is closed has no use for it.
-        let _ = self.send(WriteMode::Batched, |lines| {
-            lines.extend_from_slice(line);
-            Ok(())
-        });
     }
 
     fn has_room(&self) -> bool {
@@ -277,21 +268,29 @@ mod tests {
         (Arc::new(StreamWriter::new(Box::new(ours), queue)), theirs)
     }
 
-    fn send(writer: &StreamWriter, frame: &[u8], mode: WriteMode) -> Result<u64, Unsent> {
-        writer.send(mode, |lines| {
-            lines.extend_from_slice(frame);
-            Ok(())
-        })
+    const LINE: &[u8] = b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"m\"}\n";
+
+    fn send(writer: &StreamWriter, mode: WriteMode) -> Result<Sent, Unsent> {
+        let request = frame::Request {
+            id: 1,
+            method: "m",
+            params: &frame::Params::write(&()).unwrap(),
+            meta: &[],
+            empty: frame::EmptyParams::Omit,
+        };
+        writer.send_request(&request, mode)
     }
 
     #[tokio::test]
     async fn an_idle_stream_is_written_inline_without_the_task() {
         let (writer, mut peer) = writer(64, 64);
-        let end = send(&writer, b"abc\n", WriteMode::Inline).unwrap();
-        assert_eq!((end, writer.written()), (4, 4));
-        let mut bytes = [0; 4];
+        let sent = send(&writer, WriteMode::Inline).unwrap();
+        assert_eq!(writer.written(), LINE.len() as u64);
+        assert!(sent.delivery.may_have_arrived(writer.written()));
+        assert!(!sent.delivery.may_have_arrived(writer.written() - 1));
+        let mut bytes = [0; LINE.len()];
         peer.read_exact(&mut bytes).await.unwrap();
-        assert_eq!(&bytes, b"abc\n");
+        assert_eq!(bytes, LINE);
     }
 
     #[tokio::test]
@@ -301,22 +300,25 @@ mod tests {
             let writer = writer.clone();
             async move { writer.run(Duration::from_secs(5)).await }
         });
-        send(&writer, b"first\n", WriteMode::Inline).unwrap();
-        send(&writer, b"second\n", WriteMode::Inline).unwrap();
-        send(&writer, b"third\n", WriteMode::Batched).unwrap();
-        let mut bytes = [0; 19];
+        send(&writer, WriteMode::Inline).unwrap();
+        writer.send_unawaited(b"second\n");
+        send(&writer, WriteMode::Inline).unwrap();
+        send(&writer, WriteMode::Batched).unwrap();
+        let expected = [LINE, b"second\n", LINE, LINE].concat();
+        let mut bytes = vec![0; expected.len()];
         peer.read_exact(&mut bytes).await.unwrap();
-        assert_eq!(&bytes, b"first\nsecond\nthird\n");
+        assert_eq!(bytes, expected);
         writer.flushed().await;
         writer.close();
         assert!(matches!(task.await.unwrap(), WriteEnd::Closed));
-        assert!(send(&writer, b"late\n", WriteMode::Inline).is_err());
+        let late = send(&writer, WriteMode::Inline);
+        assert!(matches!(late, Err(Unsent::Closed)));
     }
 
     #[tokio::test(start_paused = true)]
     async fn fault_27_a_peer_that_takes_nothing_is_noticed() {
         let (writer, _peer) = writer(2, 4);
-        send(&writer, b"too much\n", WriteMode::Inline).unwrap();
+        send(&writer, WriteMode::Inline).unwrap();
         let end = writer.run(Duration::from_secs(30)).await;
         assert!(matches!(end, WriteEnd::Stalled(after) if after == Duration::from_secs(30)));
         assert_eq!(writer.written(), 2);
@@ -330,7 +332,7 @@ mod tests {
             async move { writer.run(Duration::from_secs(5)).await }
         });
         writer.room().await;
-        send(&writer, b"12345", WriteMode::Inline).unwrap();
+        writer.send_unawaited(b"12345");
         let waited = tokio::time::timeout(Duration::from_secs(1), writer.room()).await;
         assert!(waited.is_err(), "four bytes wait, which is the limit");
         let mut bytes = [0; 5];
@@ -342,7 +344,7 @@ mod tests {
     #[tokio::test]
     async fn a_peer_that_asks_and_does_not_read_fails_the_stream_at_the_limit() {
         let (writer, _peer) = writer(1, 4);
-        send(&writer, b"123456789", WriteMode::Inline).unwrap();
+        writer.send_unawaited(b"12345678");
         writer.send_unawaited(b"x");
         assert_eq!(writer.lock().waiting(), 9, "eight bytes waited");
         writer.send_unawaited(b"x");
@@ -355,7 +357,7 @@ mod tests {
     async fn fault_28_a_broken_pipe_is_an_error_of_the_task() {
         let (writer, peer) = writer(64, 64);
         drop(peer);
-        send(&writer, b"x\n", WriteMode::Inline).unwrap();
+        send(&writer, WriteMode::Inline).unwrap();
         let end = writer.run(Duration::from_secs(5)).await;
         assert!(matches!(end, WriteEnd::Failed(_)), "{end:?}");
         assert_eq!(writer.written(), 0);
