@@ -1,11 +1,12 @@
 //! A connection in use: the verbs of MCP, the same in both eras.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use attache_protocol::frame::MetaFields;
+use attache_protocol::frame::{MetaFields, Params};
 use attache_protocol::{
     CallTool, Complete, CompleteParams, Completion, CompletionReference, Entries, Era, GetPrompt,
     GetPromptParams, Implementation, ListPrompts, ListResources, ListTemplates, ListTools,
@@ -20,7 +21,7 @@ use crate::error::{CloseReason, Error};
 use crate::events::Events;
 use crate::keep_alive::KeepAlive;
 use crate::negotiate::Agreement;
-use crate::request::{Options, Request, perform, write_params};
+use crate::request::{Options, Request, ResponseFuture, Rounds, unwritable};
 use crate::settings::{MissingInputSchema, Settings, ShutdownForm};
 use crate::stderr::Stderr;
 use crate::watch::WatchCounts;
@@ -70,7 +71,7 @@ impl Client {
             && client.capabilities().logging.is_some()
             && client.revision().era() == Era::Legacy
         {
-            // Nobody waits for it, and a server that refuses it is heard here as it is wanted.
+            // No caller waits for it, and a server that refuses it is heard here as it is wanted.
             let params = SetLevelParams::new(level);
             let link = client.link();
             link.request_unawaited(SetLevel::NAME, &params, &MetaFields::default());
@@ -314,7 +315,7 @@ impl Client {
 
     /// Replaces the roots and tells a legacy server about it (C-ROOT-03).
     pub fn set_roots(&self, roots: impl IntoIterator<Item = Root>) -> Result<(), Error> {
-        let handlers = &self.link().desk.handlers;
+        let handlers = &self.link().server_requests.handlers;
         if !handlers.replace_roots(roots.into_iter().collect()) {
             return Err(Error::Unsupported {
                 method: "roots/list".to_owned(),
@@ -332,15 +333,17 @@ impl Client {
         Request::of_caller(self, params)
     }
 
-    /// Sends a request of a method nobody has typed yet.
+    /// Sends a request of a method that has no type here.
     pub async fn request_raw(
         &self,
         method: &str,
         params: impl Serialize,
     ) -> Result<Payload, Error> {
         let mut options = Options::default();
-        let params = options.take_meta(method, write_params(method, &params)?)?;
-        perform(self, method, &params, &mut options).await
+        let params = Params::write(&params).map_err(|error| unwritable(method, error))?;
+        let params = options.take_meta(method, params)?;
+        let method = Cow::Owned(method.to_owned());
+        ResponseFuture::raw(Rounds::new(self.clone(), method, Ok(params), options)).await
     }
 
     /// What the server says without being asked, from now on.

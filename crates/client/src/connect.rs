@@ -8,7 +8,7 @@ use attache_protocol::Era;
 use tokio::io::AsyncWrite;
 
 use crate::client::Client;
-use crate::connection::{Link, Outlet};
+use crate::connection::{Link, Outlet, StreamWriter};
 use crate::error::{ConnectError, Error};
 use crate::http::{HttpFlavor, HttpTarget, SseTransport, SseUnavailable, Streamable, Wire};
 use crate::keep_alive::KeepAlive;
@@ -205,7 +205,7 @@ impl Server {
         older: SseTransport,
         keep_alive: &mut Option<KeepAlive>,
     ) -> Result<Client, Error> {
-        let link = self.link(Outlet::MessageTransport(Arc::new(older.transport.clone())));
+        let link = self.link(older.transport.clone());
         older.transport.attach(&link);
         let reading = tokio::spawn(older.stream.run(link.clone()));
         *keep_alive = Some(KeepAlive::of_message_transport(&link, vec![reading]));
@@ -276,7 +276,7 @@ impl Server {
                 self.processes.fetch_add(1, Ordering::Relaxed);
                 let spawned = attache_process::spawn(launch).await?;
                 let input_read = spawned.input_read();
-                let link = self.link(self.stream_outlet(Box::new(spawned.stdin)));
+                let link = self.link(self.stream_writer(Box::new(spawned.stdin)));
                 *keep_alive = Some(KeepAlive::of_process(
                     &link,
                     spawned.stdout,
@@ -290,13 +290,13 @@ impl Server {
                     .lock()
                     .take()
                     .ok_or(Error::Connect(ConnectError::StreamsUsedUp))?;
-                let link = self.link(self.stream_outlet(streams.write));
+                let link = self.link(self.stream_writer(streams.write));
                 *keep_alive = Some(KeepAlive::of_streams(&link, streams.read));
                 Ok(Opened::of(link))
             }
             Target::Http(target) => {
                 let transport = Streamable::new(target, &self.settings).map_err(Error::Input)?;
-                let link = self.link(Outlet::MessageTransport(Arc::new(transport.clone())));
+                let link = self.link(transport.clone());
                 transport.attach(&link);
                 *keep_alive = Some(KeepAlive::of_message_transport(&link, Vec::new()));
                 Ok(Opened::of(link))
@@ -304,11 +304,11 @@ impl Server {
         }
     }
 
-    fn stream_outlet(&self, half: Box<dyn AsyncWrite + Send + Unpin>) -> Outlet {
-        Outlet::stream(half, self.settings.limits.write_queue)
+    fn stream_writer(&self, half: Box<dyn AsyncWrite + Send + Unpin>) -> StreamWriter {
+        StreamWriter::new(half, self.settings.limits.write_queue)
     }
 
-    fn link(&self, outlet: Outlet) -> Arc<Link> {
+    fn link(&self, outlet: impl Outlet + 'static) -> Arc<Link> {
         Link::new(outlet, &self.settings, self.handlers.clone(), self.asked())
     }
 

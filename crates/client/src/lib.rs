@@ -23,7 +23,6 @@ mod negotiate;
 mod question_clock;
 mod request;
 mod rounds;
-mod sending;
 mod server;
 mod server_requests;
 mod settings;
@@ -43,8 +42,7 @@ pub use error::{CloseReason, ConnectError, Error, Meaning, ServerError};
 pub use events::{Event, Events};
 pub use handlers::{ElicitationModes, Refusal, SamplingTools};
 pub use http::{HttpError, HttpFlavor};
-pub use request::Request;
-pub use sending::{Sending, SendingRaw};
+pub use request::{Request, ResponseFuture};
 pub use server::Server;
 pub use settings::{
     CancelForm, EraChoice, ErrorAlias, InitializedNotice, Limits, MissingInputSchema,

@@ -10,7 +10,7 @@ use attache_protocol::{Listen, ListenParams, Method as _, SubscriptionFilter};
 use tokio::task::JoinHandle;
 
 use crate::client::Client;
-use crate::connection::{Exchange, Failure, Patience, ProgressWish};
+use crate::connection::{Failure, Patience, PendingRequest, ProgressWish};
 use crate::error::Error;
 use crate::events::{Event, Events};
 
@@ -35,7 +35,7 @@ pub(crate) struct Listening {
 #[derive(Debug)]
 enum State {
     /// Its request is open.
-    Open(Box<Exchange>),
+    Open(Box<PendingRequest>),
     /// It was lost, and a task opens it again: whoever waits may stop waiting at any time.
     Lost(JoinHandle<Option<Opened>>),
     /// It is over.
@@ -47,7 +47,7 @@ enum State {
 struct Opened {
     events: Events,
     granted: SubscriptionFilter,
-    exchange: Box<Exchange>,
+    pending: Box<PendingRequest>,
 }
 
 /// What becomes of a subscription whose connection is lost.
@@ -77,7 +77,7 @@ impl Client {
             AfterLoss::End
         };
         let listening = Listening {
-            state: State::Open(opened.exchange),
+            state: State::Open(opened.pending),
             after_loss,
             losses: 0,
         };
@@ -94,7 +94,7 @@ impl Client {
         let mut events = self.events();
         let request_meta = self.request_meta(&Default::default());
         let explain = |failure| self.explain(failure, Listen::NAME, &params);
-        let mut exchange = self
+        let mut pending = self
             .link()
             .begin(
                 Listen::NAME,
@@ -103,10 +103,10 @@ impl Client {
                 ProgressWish::None,
                 Patience::Endless,
             )
-            .map(Exchange::unattended)
+            .map(PendingRequest::unattended)
             .map_err(explain)?;
         let patience = self.link().timeouts.request;
-        let acknowledged = acknowledgement(&mut events, exchange.id());
+        let acknowledged = acknowledgement(&mut events, pending.id());
         let granted = tokio::select! {
             // What came first on the wire comes first here, though both may be there.
             biased;
@@ -115,7 +115,7 @@ impl Client {
                 Ok(None) => Err(Failure::Protocol("no acknowledgement came".to_owned())),
                 Err(_) => Err(Failure::TimedOut(patience)),
             },
-            ended = exchange.answered() => match ended {
+            ended = pending.answered() => match ended {
                 Ok(_) => Err(Failure::Protocol("it ended before it began".to_owned())),
                 Err(failure) => Err(failure),
             },
@@ -124,7 +124,7 @@ impl Client {
         Ok(Opened {
             events,
             granted,
-            exchange: Box::new(exchange),
+            pending: Box::new(pending),
         })
     }
 
@@ -167,7 +167,7 @@ impl Listening {
     /// The id that the events of this subscription carry.
     pub(crate) fn id(&self) -> Option<u64> {
         match &self.state {
-            State::Open(exchange) => Some(exchange.id()),
+            State::Open(pending) => Some(pending.id()),
             State::Lost(_) | State::Ended => None,
         }
     }
@@ -177,7 +177,7 @@ impl Listening {
     pub(crate) async fn turn(&mut self) -> Turn {
         loop {
             self.state = match &mut self.state {
-                State::Open(exchange) => match (exchange.answered().await, &self.after_loss) {
+                State::Open(pending) => match (pending.answered().await, &self.after_loss) {
                     (Err(failure), AfterLoss::Listen(client, wanted)) if is_loss(&failure) => {
                         let reopened = client.clone().reopen(wanted.clone(), self.losses);
                         self.losses = self.losses.saturating_add(1);
@@ -188,7 +188,7 @@ impl Listening {
                 },
                 State::Lost(reopening) => match reopening.await {
                     Ok(Some(opened)) => {
-                        self.state = State::Open(opened.exchange);
+                        self.state = State::Open(opened.pending);
                         return Turn::Restored(opened.events, opened.granted);
                     }
                     _ => State::Ended,

@@ -1,12 +1,68 @@
-//! What an error code means, which depends on the revision, the method and the server.
+//! How a failed request is told: what an error code means, which depends on the revision, the method
+//! and the server, and what the server complained of.
 
 use std::collections::BTreeMap;
+use std::fmt;
+use std::time::Duration;
 
 use attache_protocol::frame::Params;
-use attache_protocol::{Era, ErrorObject, Json, Method as _, ReadResource, Revision, codes};
+use attache_protocol::{
+    Era, ErrorObject, Json, Method, Payload, ReadResource, Revision, codes, shortened,
+};
 
-use crate::error::Meaning;
+use crate::client::Client;
+use crate::connection::Failure;
+use crate::error::{Error, Meaning, ServerError};
 use crate::settings::ErrorAlias;
+use crate::telling_line::{LINES_LOOKED_AT, complaint};
+
+impl Client {
+    /// Puts a failure into context.
+    pub(crate) fn explain(&self, failure: Failure, method: &str, params: &Params) -> Error {
+        let method = method.to_owned();
+        match failure {
+            Failure::Server(error) => self.explain_error(method, error, params),
+            Failure::Http(problem) => Error::Http { method, problem },
+            Failure::Protocol(problem) => Error::Protocol { method, problem },
+            Failure::NotSent(reason) => Error::NotSent { method, reason },
+            Failure::OutcomeUnknown(reason) => Error::OutcomeUnknown { method, reason },
+            Failure::TimedOut(after) => self.timed_out(&method, after),
+            Failure::Unwritable(problem) => Error::Input(format!("{method}: {problem}")),
+        }
+    }
+
+    /// No answer came. What the server complained of last may well be why.
+    pub(crate) fn timed_out(&self, method: &str, after: Duration) -> Error {
+        Error::TimedOut {
+            method: method.to_owned(),
+            after,
+            complaint: complaint(&self.stderr().tail_lines(LINES_LOOKED_AT)),
+        }
+    }
+
+    fn explain_error(&self, method: String, error: ErrorObject, params: &Params) -> Error {
+        let link = self.link();
+        let aliases = &link.quirks.error_aliases;
+        let meaning = meaning_of(&error, &method, params, link.revision(), aliases);
+        Error::Server(ServerError::new(&method, error, meaning))
+    }
+
+    /// Decodes a result as its method declares. What does not fit is the server's fault and ends
+    /// this call only.
+    pub(crate) fn decode<M: Method>(&self, payload: &Payload) -> Result<M::Result, Error> {
+        M::decode(payload).map_err(|error| self.undecodable(M::NAME, error))
+    }
+
+    /// The error for a result that is not what it should be. The problem may quote the result,
+    /// so it is shortened.
+    pub(crate) fn undecodable(&self, method: &str, problem: impl fmt::Display) -> Error {
+        self.link().reclassify_undecodable();
+        Error::Protocol {
+            method: method.to_owned(),
+            problem: shortened(problem),
+        }
+    }
+}
 
 /// The meaning of `error` as an answer to `method` (eras.md 1.8, seeds rows 25 to 29).
 pub(crate) fn meaning_of(

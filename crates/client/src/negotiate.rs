@@ -13,7 +13,9 @@ use attache_protocol::{
     ServerCapabilities, UnsupportedVersionData, codes, meta, shortened,
 };
 
-use crate::connection::{Exchange, FOR_EVER, Failure, Link, Patience, ProgressWish, TimeLeft};
+use crate::connection::{
+    FOR_EVER, Failure, Link, Patience, PendingRequest, ProgressWish, TimeLeft,
+};
 use crate::error::{ConnectError, Meaning, ServerError};
 use crate::http::HttpError;
 use crate::settings::{EraChoice, InitializedNotice, Settings, TasksExtension};
@@ -172,7 +174,11 @@ impl Negotiation<'_> {
             EraChoice::Modern => std::future::pending().await,
             EraChoice::Auto | EraChoice::Legacy => {
                 let patience = self.probe_patience(heard);
-                self.link.desk.asked.without_asking(patience).await;
+                self.link
+                    .server_requests
+                    .asked
+                    .without_asking(patience)
+                    .await;
             }
         }
     }
@@ -181,7 +187,7 @@ impl Negotiation<'_> {
     /// woken by it, and an early `initialize` would leave a session behind; so that takes longer.
     async fn probe_patience(&self, heard: impl Future<Output = ()>) {
         let timeouts = &self.settings.timeouts;
-        let quiet = if self.link.is_carried() {
+        let quiet = if self.link.is_http() {
             timeouts.start_grace.saturating_add(timeouts.probe)
         } else {
             heard.await;
@@ -250,14 +256,17 @@ impl Negotiation<'_> {
     }
 
     async fn initialize(&self, revision: Revision) -> Result<Agreement, ConnectError> {
-        let mut exchange = self.begin_initialize(revision)?;
-        let answer = exchange.answered().await;
+        let mut pending = self.begin_initialize(revision)?;
+        let answer = pending.answered().await;
         self.agree_legacy(answer).await
     }
 
     /// The probe found silence: `initialize` goes out beside it, and whichever is answered first
     /// decides (faults 31 and 67).
-    async fn initialize_beside(&self, mut probe: Exchange) -> Result<Agreement, ConnectError> {
+    async fn initialize_beside(
+        &self,
+        mut probe: PendingRequest,
+    ) -> Result<Agreement, ConnectError> {
         let mut initialize = self.begin_initialize(self.newest_legacy())?;
         let mut initialized = std::pin::pin!(initialize.answered());
         let answer = tokio::select! {
@@ -309,8 +318,8 @@ impl Negotiation<'_> {
             Err(Refused(error)) => match self.other_legacy_version(&error) {
                 // A refused version is named in the error; ask once more (S-INIT-19).
                 Some(revision) => {
-                    let mut exchange = self.begin_initialize(revision)?;
-                    let answer = exchange.answered().await;
+                    let mut pending = self.begin_initialize(revision)?;
+                    let answer = pending.answered().await;
                     self.read_initialized(answer)
                         .map_err(|Refused(error)| self.refused(Initialize::NAME, error))?
                 }
@@ -368,7 +377,7 @@ impl Negotiation<'_> {
         Revision::newest_of(Era::Legacy, supported.iter().map(String::as_str))
     }
 
-    fn begin_discover(&self, revision: Revision) -> Result<Exchange, ConnectError> {
+    fn begin_discover(&self, revision: Revision) -> Result<PendingRequest, ConnectError> {
         let request_meta = self.modern_meta(revision)?;
         let patience = Patience::Endless;
         self.begin(
@@ -379,7 +388,7 @@ impl Negotiation<'_> {
         )
     }
 
-    fn begin_initialize(&self, revision: Revision) -> Result<Exchange, ConnectError> {
+    fn begin_initialize(&self, revision: Revision) -> Result<PendingRequest, ConnectError> {
         let params = InitializeParams::new(revision, &self.capabilities, &self.settings.identity);
         // The whole of connecting has a deadline of its own, so one step may take all of it.
         let whole = self.settings.timeouts.start;
@@ -393,11 +402,11 @@ impl Negotiation<'_> {
         params: &P,
         request_meta: &MetaFields,
         patience: Patience,
-    ) -> Result<Exchange, ConnectError> {
+    ) -> Result<PendingRequest, ConnectError> {
         let params = Params::write(params).map_err(own_fault)?;
         self.link
             .begin(method, &params, request_meta, ProgressWish::None, patience)
-            .map(Exchange::unattended)
+            .map(PendingRequest::unattended)
             .map_err(|failure| match judge(Err(failure)) {
                 Verdict::Left(error) => error,
                 verdict => ConnectError::Protocol(format!("{verdict:?}")),

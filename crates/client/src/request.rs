@@ -1,25 +1,29 @@
-//! One typed request, from its options to its decoded result.
+//! One request, from its options to its decoded result.
+//!
+//! Owns the stages of a request: sent, answered, and sent again while the server asks something
+//! back. What is done between two rounds is in `rounds`. The first round is a future without a box
+//! and takes no memory of its own, with progress and with a signal to cancel as well; only a full
+//! pipe and further rounds are boxed.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::future::{Future, IntoFuture};
 use std::marker::PhantomData;
 use std::pin::Pin;
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use attache_protocol::frame::{MetaFields, Params};
 use attache_protocol::{
-    CallTool, ErrorObject, Extra, GetPrompt, Method, Payload, ProgressParams, ReadResource,
-    shortened,
+    CallTool, Extra, GetPrompt, Json, Method, Payload, ProgressParams, ReadResource,
 };
 use serde::Serialize;
 
 use crate::client::Client;
-use crate::connection::{Exchange, Failure, Patience, ProgressWish, TimeLeft};
-use crate::error::{Error, ServerError};
-use crate::meaning::meaning_of;
-use crate::sending::{Sending, SendingRaw};
+use crate::connection::{BoxFuture, Failure, Patience, PendingRequest, ProgressWish, TimeLeft};
+use crate::error::Error;
+use crate::rounds::{Next, Step, pause_before_repeat};
 use crate::settings::UndeclaredRequests;
-use crate::telling_line::{LINES_LOOKED_AT, complaint};
 
 /// What receives the progress of a request.
 type ProgressListener = Box<dyn FnMut(ProgressParams) + Send>;
@@ -53,25 +57,23 @@ pub(crate) struct Options {
     maximum: Option<Duration>,
     on_progress: Option<ProgressListener>,
     meta: MetaFields,
-    cancel: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
-    /// What earlier rounds have left of the maximum.
-    pub(crate) left: Option<Duration>,
+    cancel: Option<BoxFuture<'static>>,
+    /// The work may be handed over as a task instead of being followed to its end.
+    hands_over_tasks: bool,
 }
 
 impl Options {
-    /// Whether there is more to do than to send the request and to wait for its answer.
-    pub(crate) fn wants_more_than_an_answer(&self) -> bool {
-        self.on_progress.is_some() || self.cancel.is_some()
-    }
-
-    /// The metadata of the request, with what the connection adds to every request.
-    pub(crate) fn meta_for(&self, client: &Client) -> MetaFields {
-        client.request_meta(&self.meta)
+    /// For a caller that takes a task as it is.
+    pub(crate) fn handing_over_tasks() -> Self {
+        Self {
+            hands_over_tasks: true,
+            ..Self::default()
+        }
     }
 
     /// Moves `_meta` that the caller wrote into the params to where all metadata is joined.
     pub(crate) fn take_meta(&mut self, method: &str, params: Params) -> Result<Params, Error> {
-        let unreadable = |error: serde_json::Error| Error::Input(format!("{method}: {error}"));
+        let unreadable = |error| unwritable(method, error);
         if !params.as_str().contains("\"_meta\"") {
             return Ok(params);
         }
@@ -93,7 +95,7 @@ impl<M: Method> Request<M> {
                 method: M::NAME.to_owned(),
                 reason: "the server does not declare it, and capabilities are strict".to_owned(),
             }),
-            _ => write_params(M::NAME, params),
+            _ => Params::write(params).map_err(|error| unwritable(M::NAME, error)),
         };
         Self {
             client: client.clone(),
@@ -147,17 +149,23 @@ impl<M: Method> Request<M> {
     }
 
     /// Sends the request and gives its result as the server sent it.
-    pub fn raw(self) -> SendingRaw {
-        SendingRaw::new(self.client, M::NAME, self.params, self.options)
+    pub fn raw(self) -> ResponseFuture<Payload> {
+        let method = Cow::Borrowed(M::NAME);
+        let rounds = Rounds::new(self.client, method, self.params, self.options);
+        ResponseFuture::raw(rounds)
     }
 }
 
 impl<M: Method> IntoFuture for Request<M> {
     type Output = Result<M::Result, Error>;
-    type IntoFuture = Sending<M>;
+    type IntoFuture = ResponseFuture<M::Result>;
 
     fn into_future(self) -> Self::IntoFuture {
-        Sending::new(self.raw())
+        let method = Cow::Borrowed(M::NAME);
+        ResponseFuture {
+            rounds: Rounds::new(self.client, method, self.params, self.options),
+            decode: |client, payload| client.decode::<M>(&payload),
+        }
     }
 }
 
@@ -167,141 +175,265 @@ impl<M: Method> fmt::Debug for Request<M> {
     }
 }
 
-pub(crate) fn write_params<P: Serialize + ?Sized>(
-    method: &str,
-    params: &P,
-) -> Result<Params, Error> {
-    Params::write(params).map_err(|error| Error::Input(format!("{method}: {error}")))
+/// A request under way. Dropping it cancels the request.
+#[must_use = "a request is sent when it is awaited"]
+pub struct ResponseFuture<T> {
+    rounds: Rounds,
+    decode: fn(&Client, Payload) -> Result<T, Error>,
 }
 
-/// Sends a request of any name and follows it to its end, rounds and tasks included.
-///
-/// What only some calls need is boxed here and below, so that the future of every call stays small.
-pub(crate) async fn perform(
-    client: &Client,
-    method: &str,
-    params: &Params,
-    options: &mut Options,
-) -> Result<Payload, Error> {
-    let Some(cancel) = options.cancel.take() else {
-        return client.rounds(method, params, options).await;
-    };
-    let work = client.rounds(method, params, options);
-    let cancellable = async move {
-        tokio::select! {
-            biased;
-            result = work => result,
-            // Dropping the work cancels the request that is open.
-            () = cancel => Err(Error::Cancelled { method: method.to_owned() }),
+impl ResponseFuture<Payload> {
+    pub(crate) fn raw(rounds: Rounds) -> Self {
+        let decode = |_: &Client, payload| Ok(payload);
+        Self { rounds, decode }
+    }
+}
+
+impl<T> Future for ResponseFuture<T> {
+    type Output = Result<T, Error>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let Self { rounds, decode } = &mut *self;
+        let result = match rounds.poll(context) {
+            Poll::Ready(result) => result,
+            Poll::Pending => Err(ready!(rounds.poll_cancelled(context))),
+        };
+        // What is still open is cancelled by being dropped.
+        rounds.stage = Stage::Ended(None);
+        Poll::Ready(result.and_then(|payload| decode(&rounds.client, payload)))
+    }
+}
+
+impl<T> fmt::Debug for ResponseFuture<T> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "ResponseFuture({})", self.rounds.method)
+    }
+}
+
+/// A request that is repeated until it is answered.
+pub(crate) struct Rounds {
+    client: Client,
+    method: Cow<'static, str>,
+    params: Params,
+    /// What is sent instead of the params, once the server has asked something back.
+    repeated: Option<Params>,
+    options: Options,
+    /// What earlier rounds have left of the maximum.
+    left: Option<Duration>,
+    /// How often it was sent.
+    sent: usize,
+    /// The list of tools was fetched anew for its headers.
+    has_renewed_headers: bool,
+    stage: Stage,
+}
+
+/// Where a request stands.
+enum Stage {
+    /// It is to be sent, for the first time or again.
+    Unsent,
+    /// There is no room for it yet; resolves to whether there was while it had time.
+    WaitingForRoom(BoxFuture<'static, bool>, TimeLeft),
+    /// It was sent.
+    WaitingForAnswer(PendingRequest, TimeLeft),
+    /// What the server wants before it answers is being done.
+    BetweenRounds(BoxFuture<'static, Result<Next, Error>>),
+    /// Its result was taken, unless it ended with this error before it was sent.
+    Ended(Option<Box<Error>>),
+}
+
+impl Rounds {
+    pub(crate) fn new(
+        client: Client,
+        method: Cow<'static, str>,
+        params: Result<Params, Box<Error>>,
+        options: Options,
+    ) -> Self {
+        let (params, stage) = match params {
+            Ok(params) => (params, Stage::Unsent),
+            Err(error) => (Json::default().into(), Stage::Ended(Some(error))),
+        };
+        Self {
+            client,
+            method,
+            params,
+            repeated: None,
+            options,
+            left: None,
+            sent: 0,
+            has_renewed_headers: false,
+            stage,
         }
-    };
-    Box::pin(cancellable).await
-}
+    }
 
-impl Client {
-    /// One request and its one answer, while there is time.
-    pub(crate) async fn exchange(
-        &self,
-        method: &str,
-        params: &Params,
-        options: &mut Options,
-        time: &mut TimeLeft,
-    ) -> Result<Payload, Error> {
-        let wish = match options.on_progress {
+    fn poll(&mut self, context: &mut Context<'_>) -> Poll<Result<Payload, Error>> {
+        loop {
+            match &mut self.stage {
+                Stage::Unsent => {
+                    let time = self.time();
+                    if self.client.link().has_room() {
+                        self.send(time)?;
+                    } else {
+                        self.stage = self.wait_for_room(time);
+                    }
+                }
+                Stage::WaitingForRoom(room, time) => {
+                    let has_room = ready!(room.as_mut().poll(context));
+                    let mut time = *time;
+                    if !has_room {
+                        let spent = time.spent(self.client.link());
+                        return Poll::Ready(Err(self.explain(Failure::TimedOut(spent))));
+                    }
+                    self.send(time)?;
+                }
+                Stage::WaitingForAnswer(pending, time) => {
+                    let listener = &mut self.options.on_progress;
+                    let answer = ready!(pending.poll_answered(context, |note| {
+                        if let Some(listener) = listener {
+                            listener(note);
+                        }
+                    }));
+                    let mut time = *time;
+                    let answer = answer.map_err(|failure| self.explain(failure));
+                    match self.client.sort(&self.method, answer)? {
+                        Step::Answer(payload) => return Poll::Ready(Ok(payload)),
+                        Step::Task(created) if self.options.hands_over_tasks => {
+                            return Poll::Ready(Ok(created));
+                        }
+                        step => {
+                            self.left = Some(time.left(self.client.link()));
+                            self.stage = self.between_rounds(step)?;
+                        }
+                    }
+                }
+                Stage::BetweenRounds(work) => match ready!(work.as_mut().poll(context))? {
+                    Next::Answer(payload) => return Poll::Ready(Ok(payload)),
+                    Next::Repeat(_) if self.left == Some(Duration::ZERO) => {
+                        let maximum = self.maximum();
+                        return Poll::Ready(Err(self.client.timed_out(&self.method, maximum)));
+                    }
+                    Next::Repeat(params) => {
+                        self.repeated = params;
+                        self.stage = Stage::Unsent;
+                    }
+                },
+                Stage::Ended(refusal) => {
+                    let taken = || format!("{}: its result was taken before", self.method);
+                    let error = refusal.take().map(|error| *error);
+                    return Poll::Ready(Err(error.unwrap_or_else(|| Error::Input(taken()))));
+                }
+            }
+        }
+    }
+
+    fn poll_cancelled(&mut self, context: &mut Context<'_>) -> Poll<Error> {
+        let Some(cancel) = &mut self.options.cancel else {
+            return Poll::Pending;
+        };
+        ready!(cancel.as_mut().poll(context));
+        let method = self.method.clone().into_owned();
+        Poll::Ready(Error::Cancelled { method })
+    }
+
+    fn send(&mut self, time: TimeLeft) -> Result<(), Error> {
+        let wish = match self.options.on_progress {
             Some(_) => ProgressWish::Notes,
             None => ProgressWish::None,
         };
-        let request_meta = options.meta_for(self);
-        if !self.link().has_room() {
-            // Waiting for room to write counts as waiting for the answer.
-            let room = tokio::time::timeout_at(time.end(), self.link().room());
-            Box::pin(room).await.map_err(|_| {
-                self.explain(Failure::TimedOut(time.spent(self.link())), method, params)
-            })?;
-        }
-        let patience = Patience::While(*time);
-        let begun = self
-            .link()
-            .begin(method, params, &request_meta, wish, patience);
-        let answer = match begun.map(Exchange::unattended) {
-            Ok(mut exchange) => {
-                let on_progress = &mut options.on_progress;
-                exchange
-                    .finish(|note| {
-                        if let Some(listener) = on_progress {
-                            listener(note);
-                        }
-                    })
-                    .await
+        let meta = self.client.request_meta(&self.options.meta);
+        let params = self.repeated.as_ref().unwrap_or(&self.params);
+        let patience = Patience::While(time);
+        let link = self.client.link();
+        match link.begin(&self.method, params, &meta, wish, patience) {
+            Ok(pending) => {
+                self.sent += 1;
+                self.stage = Stage::WaitingForAnswer(pending, time);
+                Ok(())
             }
-            Err(failure) => Err(failure),
-        };
-        answer.map_err(|failure| self.explain(failure, method, params))
+            Err(failure) => Err(self.explain(failure)),
+        }
     }
 
-    /// The time for one exchange of a request.
-    pub(crate) fn time_for(&self, method: &str, options: &Options) -> TimeLeft {
-        let timeouts = &self.link().timeouts;
-        let by_class = match method {
+    /// Waiting for room to write counts as waiting for the answer.
+    fn wait_for_room(&self, time: TimeLeft) -> Stage {
+        let link = self.client.link().clone();
+        let room = async move {
+            let room = tokio::time::timeout_at(time.end(), link.room());
+            room.await.is_ok()
+        };
+        Stage::WaitingForRoom(Box::pin(room), time)
+    }
+
+    /// Goes on with what the server wants before it answers, unless it has asked back too often
+    /// (C-MRTR-18, fault 52).
+    fn between_rounds(&mut self, step: Step) -> Result<Stage, Error> {
+        let limit = self.client.link().limits.rounds;
+        let client = self.client.clone();
+        let method = self.method.clone();
+        Ok(Stage::BetweenRounds(match step {
+            Step::Answer(payload) => Box::pin(async { Ok(Next::Answer(payload)) }),
+            Step::Task(created) => {
+                let whole = self.maximum();
+                let left = self.left.unwrap_or(whole);
+                Box::pin(async move { client.follow_to_end(&method, &created, whole, left).await })
+            }
+            // What is asked now would be answered in a round too many, so no user is bothered.
+            _ if self.sent >= limit => {
+                return Err(Error::Protocol {
+                    method: method.into_owned(),
+                    problem: format!("the server asked back {limit} times without answering"),
+                });
+            }
+            Step::Addresses(error) => Box::pin(async move { client.visit_addresses(error).await }),
+            Step::OtherHeaders(error) => {
+                if std::mem::replace(&mut self.has_renewed_headers, true) {
+                    return Err(Error::Server(error));
+                }
+                Box::pin(async move {
+                    client.list_tools().await?;
+                    Ok(Next::Repeat(None))
+                })
+            }
+            Step::Questions(asked) => {
+                let pause = pause_before_repeat(&asked, self.sent);
+                self.left = self.left.map(|left| left.saturating_sub(pause));
+                let params = self.params.clone();
+                Box::pin(async move {
+                    if !pause.is_zero() {
+                        tokio::time::sleep(pause).await;
+                    }
+                    client.answer_questions(&method, &params, &asked).await
+                })
+            }
+        }))
+    }
+
+    /// The time for one round.
+    fn time(&self) -> TimeLeft {
+        let timeouts = &self.client.link().timeouts;
+        let by_class = match &*self.method {
             CallTool::NAME | GetPrompt::NAME => timeouts.call,
             ReadResource::NAME => timeouts.read,
             _ => timeouts.request,
         };
-        let patience = options.timeout.unwrap_or(by_class);
-        let whole = self.maximum(options);
-        TimeLeft::new(self.link(), patience, whole, options.left)
+        let patience = self.options.timeout.unwrap_or(by_class);
+        TimeLeft::new(self.client.link(), patience, self.maximum(), self.left)
     }
 
-    /// How long a request may take, over all its rounds.
-    pub(crate) fn maximum(&self, options: &Options) -> Duration {
-        let maximum = options.maximum.unwrap_or(self.link().timeouts.maximum);
-        // Who asks for more patience than the maximum means it.
-        maximum.max(options.timeout.unwrap_or_default())
+    /// How long the request may take, over all its rounds.
+    fn maximum(&self) -> Duration {
+        let maximum = self.client.link().timeouts.maximum;
+        let maximum = self.options.maximum.unwrap_or(maximum);
+        // A caller that asks for more patience than the maximum means it.
+        maximum.max(self.options.timeout.unwrap_or_default())
     }
 
-    /// Puts a failure into context.
-    pub(crate) fn explain(&self, failure: Failure, method: &str, params: &Params) -> Error {
-        let method = method.to_owned();
-        match failure {
-            Failure::Server(error) => self.explain_error(method, error, params),
-            Failure::Http(problem) => Error::Http { method, problem },
-            Failure::Protocol(problem) => Error::Protocol { method, problem },
-            Failure::NotSent(reason) => Error::NotSent { method, reason },
-            Failure::OutcomeUnknown(reason) => Error::OutcomeUnknown { method, reason },
-            Failure::TimedOut(after) => self.timed_out(&method, after),
-            Failure::Unwritable(problem) => Error::Input(format!("{method}: {problem}")),
-        }
+    fn explain(&self, failure: Failure) -> Error {
+        let params = self.repeated.as_ref().unwrap_or(&self.params);
+        self.client.explain(failure, &self.method, params)
     }
+}
 
-    /// No answer came. What the server complained of last may well be why.
-    pub(crate) fn timed_out(&self, method: &str, after: Duration) -> Error {
-        Error::TimedOut {
-            method: method.to_owned(),
-            after,
-            complaint: complaint(&self.stderr().tail_lines(LINES_LOOKED_AT)),
-        }
-    }
-
-    fn explain_error(&self, method: String, error: ErrorObject, params: &Params) -> Error {
-        let link = self.link();
-        let aliases = &link.quirks.error_aliases;
-        let meaning = meaning_of(&error, &method, params, link.revision(), aliases);
-        Error::Server(ServerError::new(&method, error, meaning))
-    }
-
-    /// Decodes a result as its method declares. What does not fit is the server's fault and ends
-    /// this call only.
-    pub(crate) fn decode<M: Method>(&self, payload: &Payload) -> Result<M::Result, Error> {
-        M::decode(payload).map_err(|error| self.undecodable(M::NAME, error))
-    }
-
-    /// The error for a result that is not what it should be. The problem may quote the result,
-    /// so it is shortened.
-    pub(crate) fn undecodable(&self, method: &str, problem: impl fmt::Display) -> Error {
-        self.link().reclassify_undecodable();
-        Error::Protocol {
-            method: method.to_owned(),
-            problem: shortened(problem),
-        }
-    }
+/// The error for params that are no JSON.
+pub(crate) fn unwritable(method: &str, error: serde_json::Error) -> Error {
+    Error::Input(format!("{method}: {error}"))
 }

@@ -1,8 +1,9 @@
-//! Requests that take several rounds: the server asks something back before it answers.
+//! What is done between two rounds of a request, when the server asks something back before it
+//! answers.
 //!
 //! In the modern era a server answers "input required" and the request is repeated with the
-//! answers; in 2025-11-25 it may answer that the user has to visit an address first. Both loops
-//! end at the same cap (C-MRTR-18, fault 52).
+//! answers; in 2025-11-25 it may answer that the user has to visit an address first. The request
+//! itself (`request`) goes from round to round and ends at a cap.
 
 use std::time::Duration;
 
@@ -15,114 +16,13 @@ use attache_protocol::{
 use crate::client::Client;
 use crate::error::{Error, Meaning, ServerError};
 use crate::handlers::read_question;
-use crate::request::Options;
 use crate::tasks::Wait;
 
 /// The pause before a repeat that no user took part in, times the number of rounds.
 const REPEAT_PAUSE: Duration = Duration::from_millis(50);
 
 impl Client {
-    /// Sends a request and follows it to its end, whatever the server makes of it.
-    pub(crate) async fn rounds(
-        &self,
-        method: &str,
-        params: &Params,
-        options: &mut Options,
-    ) -> Result<Payload, Error> {
-        let mut time = self.time_for(method, options);
-        let answer = self.exchange(method, params, options, &mut time).await;
-        match self.sort(method, answer)? {
-            Step::Answer(payload) => Ok(payload),
-            step => {
-                options.left = Some(time.left(self.link()));
-                Box::pin(self.further_rounds(method, params, options, step)).await
-            }
-        }
-    }
-
-    pub(crate) async fn further_rounds(
-        &self,
-        method: &str,
-        params: &Params,
-        options: &mut Options,
-        step: Step,
-    ) -> Result<Payload, Error> {
-        match self.repeat(method, params, options, step).await? {
-            Settled::Answer(payload) => Ok(payload),
-            Settled::Task(created) => {
-                let whole = self.maximum(options);
-                let left = options.left.unwrap_or(whole);
-                let wait = Wait::new(method, whole, left);
-                self.follow_task(&created, wait).await
-            }
-        }
-    }
-
-    /// Sends a request and repeats it as often as the server asks back; a task that comes of it is
-    /// the caller's.
-    pub(crate) async fn settle(
-        &self,
-        method: &str,
-        params: &Params,
-        options: &mut Options,
-    ) -> Result<Settled, Error> {
-        let mut time = self.time_for(method, options);
-        let answer = self.exchange(method, params, options, &mut time).await;
-        let step = self.sort(method, answer)?;
-        options.left = Some(time.left(self.link()));
-        self.repeat(method, params, options, step).await
-    }
-
-    async fn repeat(
-        &self,
-        method: &str,
-        params: &Params,
-        options: &mut Options,
-        mut step: Step,
-    ) -> Result<Settled, Error> {
-        let limit = self.link().limits.rounds;
-        let mut headers = Headers::OfKnownTools;
-        for round in 1..=limit {
-            let repeated = match step {
-                Step::Answer(payload) => return Ok(Settled::Answer(payload)),
-                Step::Task(created) => return Ok(Settled::Task(created)),
-                // What is asked now would be answered in a round too many, so nobody is bothered.
-                _ if round == limit => break,
-                Step::Addresses(error) => {
-                    self.visit_addresses(error).await?;
-                    params.clone()
-                }
-                Step::OtherHeaders(error) => {
-                    if std::mem::replace(&mut headers, Headers::Renewed) == Headers::Renewed {
-                        return Err(Error::Server(error));
-                    }
-                    // Boxed, as a list is made of requests itself.
-                    Box::pin(self.list_tools()).await?;
-                    params.clone()
-                }
-                Step::Questions(asked) => {
-                    if asked.input_requests.is_empty() {
-                        pause_before_repeat(round, options).await;
-                    }
-                    let answers = self.answer_all(method, &asked).await?;
-                    retry_params(params, &answers, asked.request_state.as_ref())
-                        .map_err(|error| Error::Input(format!("{method}: {error}")))?
-                }
-            };
-            if options.left == Some(Duration::ZERO) {
-                return Err(self.timed_out(method, self.maximum(options)));
-            }
-            let mut time = self.time_for(method, options);
-            let answer = self.exchange(method, &repeated, options, &mut time).await;
-            options.left = Some(time.left(self.link()));
-            step = self.sort(method, answer)?;
-        }
-        Err(Error::Protocol {
-            method: method.to_owned(),
-            problem: format!("the server asked back {limit} times without answering"),
-        })
-    }
-
+    /// Sorts the outcome of a round by what the server wants next.
     pub(crate) fn sort(&self, method: &str, answer: Result<Payload, Error>) -> Result<Step, Error> {
         match answer {
             Ok(payload) => self.sort_result(method, payload),
@@ -144,7 +44,7 @@ impl Client {
             && self.link().mirrors_in_headers()
     }
 
-    /// Sorts a modern result by its kind; a kind nobody declared makes it invalid (C-BASE-12).
+    /// Sorts a modern result by its kind; a kind that was not declared makes it invalid (C-BASE-12).
     fn sort_result(&self, method: &str, payload: Payload) -> Result<Step, Error> {
         if self.link().revision().map(Revision::era) != Some(Era::Modern) {
             return Ok(Step::Answer(payload));
@@ -169,6 +69,31 @@ impl Client {
         }
     }
 
+    /// Answers the questions of a round; the request is repeated with the answers.
+    pub(crate) async fn answer_questions(
+        &self,
+        method: &str,
+        params: &Params,
+        asked: &InputRequired,
+    ) -> Result<Next, Error> {
+        let answers = self.answer_all(method, asked).await?;
+        retry_params(params, &answers, asked.request_state.as_ref())
+            .map(|params| Next::Repeat(Some(params)))
+            .map_err(|error| Error::Input(format!("{method}: {error}")))
+    }
+
+    /// Waits for the task that a call has become.
+    pub(crate) async fn follow_to_end(
+        &self,
+        method: &str,
+        created: &Payload,
+        whole: Duration,
+        left: Duration,
+    ) -> Result<Next, Error> {
+        let wait = Wait::new(method, whole, left);
+        self.follow_task(created, wait).await.map(Next::Answer)
+    }
+
     /// Answers every question, under its own key (C-MRTR-12). A question that is refused, other
     /// than an elicitation, ends the call (C-MRTR-17).
     pub(crate) async fn answer_all(
@@ -179,7 +104,7 @@ impl Client {
         let mut answers = InputResponses::new();
         for (key, request) in &asked.input_requests {
             let answer = match read_question(request) {
-                Ok(question) => self.link().desk.handlers.answer(question).await,
+                Ok(question) => self.link().server_requests.handlers.answer(question).await,
                 Err(error) => Err(error),
             };
             let answer = answer.map_err(|error| Error::Refused {
@@ -192,7 +117,7 @@ impl Client {
     }
 
     /// The user has to visit addresses before the request can succeed (2025-11-25).
-    async fn visit_addresses(&self, error: ServerError) -> Result<(), Error> {
+    pub(crate) async fn visit_addresses(&self, error: ServerError) -> Result<Next, Error> {
         let asked = error
             .data
             .as_ref()
@@ -202,7 +127,7 @@ impl Client {
         };
         for elicitation in asked.elicitations {
             let question = Question::Elicit(Box::new(elicitation));
-            let answer = self.link().desk.handlers.answer(question).await;
+            let answer = self.link().server_requests.handlers.answer(question).await;
             let accepted = answer.is_ok_and(|answer| {
                 let action = answer.to_value().ok();
                 action.is_some_and(|value| value["action"] == "accept")
@@ -211,23 +136,24 @@ impl Client {
                 return Err(Error::Server(error));
             }
         }
-        Ok(())
+        Ok(Next::Repeat(None))
     }
 }
 
 /// A server that is asked again and again without any news is asked ever more slowly.
-async fn pause_before_repeat(round: usize, options: &mut Options) {
-    let pause = REPEAT_PAUSE * u32::try_from(round).unwrap_or(u32::MAX);
-    tokio::time::sleep(pause).await;
-    options.left = options.left.map(|left| left.saturating_sub(pause));
+pub(crate) fn pause_before_repeat(asked: &InputRequired, round: usize) -> Duration {
+    match asked.input_requests.is_empty() {
+        true => REPEAT_PAUSE * u32::try_from(round).unwrap_or(u32::MAX),
+        false => Duration::ZERO,
+    }
 }
 
-/// What a request came to after all rounds.
-pub(crate) enum Settled {
-    /// The answer.
+/// How a request goes on.
+pub(crate) enum Next {
+    /// It is sent again, with its own params or with these.
+    Repeat(Option<Params>),
+    /// It has its answer.
     Answer(Payload),
-    /// The result that made a task of it.
-    Task(Payload),
 }
 
 /// What a server's answer asks for next.
@@ -242,13 +168,4 @@ pub(crate) enum Step {
     Addresses(ServerError),
     /// Headers that fit the tool as it is now.
     OtherHeaders(ServerError),
-}
-
-/// Which list of tools the headers of a call were built after.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Headers {
-    /// Whatever was known.
-    OfKnownTools,
-    /// One that was fetched for this call.
-    Renewed,
 }

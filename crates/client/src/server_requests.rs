@@ -68,7 +68,7 @@ impl ServerRequests {
                 task: related_task(&request).filter(|_| tells_task),
             };
             async move {
-                let answer = due.link.desk.ask(question).await;
+                let answer = due.link.server_requests.ask(question).await;
                 due.settle(answer);
             }
         });
@@ -136,7 +136,12 @@ struct Due {
 impl Due {
     fn settle(&self, answer: Result<Json, ErrorObject>) {
         // A withdrawn request has no entry any more and gets no answer (X-CANC-02).
-        let awaited = self.link.desk.running().remove(&self.id).is_some();
+        let awaited = self
+            .link
+            .server_requests
+            .running()
+            .remove(&self.id)
+            .is_some();
         if awaited {
             let answer = answer.map(|answer| match &self.task {
                 Some(task) => relate(&answer, task).unwrap_or(answer),

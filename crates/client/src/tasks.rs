@@ -1,5 +1,6 @@
 //! Work that outlives its request: the experimental tasks of 2025-11-25 and the tasks extension.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
@@ -7,7 +8,7 @@ use attache_protocol::frame::{MetaFields, Params};
 use attache_protocol::{
     CallTool, CallToolResult, CancelTask, CreateTaskResult, Entries, Era, ExtCancelTask,
     ExtGetTask, ExtTask, ExtUpdateTask, ExtUpdateTaskParams, GetTask, InputRequired, Json,
-    ListTasks, Method, Payload, Task, TaskParams, TaskRequest, TaskResult, TaskStatus,
+    ListTasks, Method, Payload, ResultKind, Task, TaskParams, TaskRequest, TaskResult, TaskStatus,
 };
 use serde::Serialize;
 use tokio::time::Instant;
@@ -15,8 +16,7 @@ use tokio::time::Instant;
 use crate::client::Client;
 use crate::connection::FOR_EVER;
 use crate::error::Error;
-use crate::request::{Options, Request};
-use crate::rounds::Settled;
+use crate::request::{Options, Request, ResponseFuture, Rounds};
 use crate::settings::TasksExtension;
 
 /// How often to ask for a task's state when the server does not say.
@@ -85,25 +85,27 @@ impl Client {
         };
         let params = Params::write(&call)
             .map_err(|error| Error::Input(format!("arguments of {tool}: {error}")))?;
-        let mut options = Options::default();
-        match self.settle(CallTool::NAME, &params, &mut options).await? {
-            Settled::Task(created) => Ok(self.running(self.read_task(&created)?)),
-            Settled::Answer(payload) => self.started(&payload),
-        }
+        let options = Options::handing_over_tasks();
+        let method = Cow::Borrowed(CallTool::NAME);
+        let rounds = Rounds::new(self.clone(), method, Ok(params), options);
+        self.started(&ResponseFuture::raw(rounds).await?)
     }
 
-    /// A server of 2025-11-25 answers with the task, or as if none had been asked for (X-TSKX-04).
+    /// A modern server says that its result is a task. One of 2025-11-25 answers with the task, or
+    /// as if none had been asked for (X-TSKX-04).
     fn started(&self, payload: &Payload) -> Result<TaskStart, Error> {
-        match payload.decode::<CreateTaskResult>() {
-            Ok(created) if !self.is_modern() => {
-                Ok(TaskStart::Running(self.task(created.task.task_id)))
-            }
-            _ => self.decode::<CallTool>(payload).map(TaskStart::Finished),
+        let id = match ResultKind::of(payload) {
+            ResultKind::Task if self.is_modern() => Some(self.read_task(payload)?.task_id),
+            _ if self.is_modern() => None,
+            _ => payload
+                .decode::<CreateTaskResult>()
+                .ok()
+                .map(|it| it.task.task_id),
+        };
+        match id {
+            Some(id) => Ok(TaskStart::Running(self.task(id))),
+            None => self.decode::<CallTool>(payload).map(TaskStart::Finished),
         }
-    }
-
-    fn running(&self, task: ExtTask) -> TaskStart {
-        TaskStart::Running(self.task(task.task_id))
     }
 
     /// A task by its id, for example one from an earlier connection.

@@ -58,6 +58,39 @@ impl ToolName {
     }
 }
 
+/// What a call names: a name as it was given, or a tool that was found before.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ToolReference {
+    /// A qualified name, a plain one, or one for model providers.
+    Given(String),
+    /// A tool of a server.
+    Resolved(ToolName),
+}
+
+impl From<&str> for ToolReference {
+    fn from(name: &str) -> Self {
+        Self::Given(name.to_owned())
+    }
+}
+
+impl From<&String> for ToolReference {
+    fn from(name: &String) -> Self {
+        Self::Given(name.clone())
+    }
+}
+
+impl From<String> for ToolReference {
+    fn from(name: String) -> Self {
+        Self::Given(name)
+    }
+}
+
+impl From<ToolName> for ToolReference {
+    fn from(name: ToolName) -> Self {
+        Self::Resolved(name)
+    }
+}
+
 /// The qualified name.
 impl fmt::Display for ToolName {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use attache::TaskStart;
 use attache::host::Call as HostCall;
+use attache::host::names::ToolName;
 use attache::host::policy::CallOrigin;
 use attache::protocol::{CallToolResult, Content, Ending, Extra, Json, Payload, Tool};
 
@@ -89,7 +90,10 @@ impl Verb for Call {
         // What a person types is its own consent; pins, `deny` and `ask` hold all the same.
         let request = session
             .host
-            .call(format!("{server}/{name}"), assembled.arguments)
+            .call(
+                ToolName::new(server.clone(), name.as_str()),
+                assembled.arguments,
+            )
             .origin(CallOrigin::Person);
         let payload = match way {
             Way::Request => {

@@ -1,4 +1,5 @@
-//! What a transport may do to the calls it carries: deliver what came for one, or end it.
+//! What a transport and its connection know of each other: what came for a call it delivers, how a
+//! call ends without an answer, and what HTTP does differently.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -6,17 +7,17 @@ use std::sync::atomic::Ordering;
 use attache_protocol::{Ending, Era, Line, Message, Outcome, RequestId, Revision, parse_line};
 use bytes::Bytes;
 
-use super::{Failure, Link, Outlet};
+use super::{Failure, Link};
 use crate::events::Event;
 
 impl Link {
-    /// Takes a message that came on the way of the call `id`. An error that names no open call can
+    /// Takes a message that came in answer to the delivery of the call `id`. An error that names no open call can
     /// only be meant for that one: servers refuse so what they could not read, without an id
     /// (eras.md 2.2) or with one of their own ("server-error" in version 1 of the Python SDK).
     pub(crate) fn receive_for(self: &Arc<Self>, id: u64, message: &Bytes) {
         match parse_line(message) {
             Line::Message(Message::Response { id: named, outcome })
-                if self.is_meant_for_the_carried(named.as_ref(), &outcome) =>
+                if self.is_meant_for_the_delivered(named.as_ref(), &outcome) =>
             {
                 let id = Some(RequestId::from(id));
                 self.receive_message(message, Message::Response { id, outcome });
@@ -30,7 +31,7 @@ impl Link {
         }
     }
 
-    fn is_meant_for_the_carried(&self, named: Option<&RequestId>, outcome: &Outcome<'_>) -> bool {
+    fn is_meant_for_the_delivered(&self, named: Option<&RequestId>, outcome: &Outcome<'_>) -> bool {
         let Some(named) = named else { return true };
         let open = named.as_counter().is_some_and(|named| self.awaits(named));
         !open && matches!(outcome, Outcome::Error(_))
@@ -45,7 +46,7 @@ impl Link {
         }
     }
 
-    /// The server may have said things that nobody could hear: readers are told, and lists that are
+    /// The server may have said things while no stream was open: readers are told, and lists that are
     /// being followed count as changed (fault 59).
     pub(crate) fn report_gap(&self) {
         for list in [
@@ -60,28 +61,22 @@ impl Link {
 
     /// What the server answered before anything was agreed on, in words.
     pub(crate) fn answers(&self) -> Vec<String> {
-        match &self.outlet {
-            Outlet::Stream(_) => Vec::new(),
-            Outlet::MessageTransport(transport) => transport.answers(),
-        }
+        self.outlet.answers()
     }
 
-    /// Whether each message travels on a way of its own, as over HTTP.
-    pub(crate) fn is_carried(&self) -> bool {
-        matches!(self.outlet, Outlet::MessageTransport(_))
+    /// Whether each message is an HTTP request of its own.
+    pub(crate) fn is_http(&self) -> bool {
+        self.outlet.is_http()
     }
 
     /// Whether parts of a request are mirrored in headers (C-SHM-13).
     pub(crate) fn mirrors_in_headers(&self) -> bool {
-        let modern = self.revision().map(Revision::era) == Some(Era::Modern);
-        modern && self.is_carried()
+        self.revision().map(Revision::era) == Some(Era::Modern) && self.is_http()
     }
 
     /// Waits until the server may be connected to again, after so many failures in a row (P9).
     pub(crate) async fn pause_before_reconnect(&self, failures: u32) {
-        if let Outlet::MessageTransport(transport) = &self.outlet {
-            transport.pause(failures).await;
-        }
+        self.outlet.pause(failures).await;
     }
 
     /// How many messages have come.
@@ -89,11 +84,13 @@ impl Link {
         self.counters.messages_in.load(Ordering::Relaxed)
     }
 
-    /// Waits until the other side has had the time to take note of the end.
+    /// Waits until the other side has had the time to take note of the end: a stream ends on both
+    /// sides, while HTTP only delivers what is under way.
     pub(crate) async fn goodbye(&self) {
-        match &self.outlet {
-            Outlet::Stream(_) => drop(self.ended().await),
-            Outlet::MessageTransport(transport) => transport.delivered().await,
+        if self.is_http() {
+            self.outlet.flushed().await;
+        } else {
+            self.ended().await;
         }
     }
 

@@ -18,13 +18,13 @@ pub(crate) const FOR_EVER: Duration = Duration::from_secs(30 * 365 * 24 * 3600);
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Patience {
     /// As long as it takes: for subscriptions, whose request stays open (C-SUBM-11), and for
-    /// exchanges that somebody else puts an end to.
+    /// requests of the handshake, which has a deadline of its own.
     Endless,
     /// While there is time.
     While(TimeLeft),
 }
 
-/// The time an exchange has left. It stands still while the user is being asked something: on a
+/// The time a request has left. It stands still while the user is being asked something: on a
 /// stream the question of a legacy server may belong to any call (P6).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TimeLeft {
@@ -54,7 +54,7 @@ impl TimeLeft {
             whole,
             soft: now + patience,
             hard: now + left.unwrap_or(whole).min(whole),
-            asked: link.desk.asked.total(),
+            asked: link.server_requests.asked.total(),
         }
     }
 
@@ -65,7 +65,7 @@ impl TimeLeft {
 
     /// How much of the whole time is left now.
     pub(crate) fn left(&mut self, link: &Link) -> Duration {
-        self.leave_out_asking(link.desk.asked.total());
+        self.leave_out_asking(link.server_requests.asked.total());
         self.hard.saturating_duration_since(Instant::now())
     }
 
@@ -86,7 +86,7 @@ impl Waiter {
     /// There was progress: the patience begins anew.
     pub(super) fn extend_time(&mut self, link: &Link) {
         if let Patience::While(time) = &mut self.patience {
-            time.leave_out_asking(link.desk.asked.total());
+            time.leave_out_asking(link.server_requests.asked.total());
             time.soft = Instant::now() + time.patience;
         }
     }
@@ -119,14 +119,14 @@ impl Link {
             tokio::select! {
                 biased;
                 () = self.sooner.notified() => {}
-                () = due => self.desk.asked.nobody_asked().await,
+                () = due => self.server_requests.asked.nobody_asked().await,
             }
         }
     }
 
     /// Ends every call without time left and tells the server; returns when to look again.
     fn end_overdue(&self) -> Option<Instant> {
-        let asked = self.desk.asked.total();
+        let asked = self.server_requests.asked.total();
         let now = Instant::now();
         let mut overdue = Vec::new();
         let alarm = {
@@ -158,7 +158,7 @@ impl Link {
     /// Ends a call from this side and tells the server; `None` if it has ended already.
     pub(super) fn give_up(&self, id: u64, ending: Ending, reason: &str) -> Option<Waiter> {
         let waiter = self.calls().in_flight.end(id, ending)?;
-        waiter.way.let_go();
+        waiter.delivery.stop();
         // `initialize` is never cancelled (C-INIT-11).
         if waiter.kind != CallKind::Handshake {
             self.send_cancel(id, reason);

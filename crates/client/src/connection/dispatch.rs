@@ -1,4 +1,4 @@
-//! Sorts what comes in: answers to their calls, notes to their listeners, questions to the desk.
+//! Sorts what comes in: answers to their calls, notes to their listeners, questions to the handlers.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -15,12 +15,12 @@ use bytes::Bytes;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
-use super::exchange::TOOL_TOKEN;
+use super::pending::TOOL_TOKEN;
 use super::{CallKind, Counters, Failure, Link};
 use crate::events::Event;
 use crate::settings::ProgressTokenForm;
 
-/// Whether somebody waits for what a line says.
+/// Whether a caller or the server waits for what a line says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Urgency {
     /// It is a notification, or no message at all.
@@ -95,7 +95,7 @@ impl Link {
         });
     }
 
-    /// Ends the call `id` names. An answer nobody waits for is counted and forgotten
+    /// Ends the call `id` names. An answer no caller waits for is counted and forgotten
     /// (faults 39, 40, 42).
     fn complete(
         &self,
@@ -153,7 +153,7 @@ impl Link {
                 None => self.malformed(method, params),
             },
             LogMessage::NAME => match decode::<LogMessageParams>(params) {
-                // Some servers send what nobody wants to hear. A level that is none is kept: it
+                // Some servers send what was not asked for. A level that is none is kept: it
                 // cannot be said to be below.
                 Some(message)
                     if message.level() < self.log_level() && message.level().is_some() => {}
@@ -210,7 +210,7 @@ impl Link {
         if self.era() == Some(Era::Modern) {
             self.ended_by_server(&id);
         } else {
-            self.desk.withdraw(&id);
+            self.server_requests.withdraw(&id);
         }
     }
 
@@ -242,13 +242,13 @@ impl Link {
             self.violation(format!(
                 "the server sent a request ({method}), which revision {revision} forbids"
             ));
-            if !self.is_carried() {
+            if !self.is_http() {
                 let problem = format!("revision {revision} forbids requests of servers");
                 let refusal = ErrorObject::new(codes::INVALID_REQUEST, problem);
                 self.answer::<Json>(&id, Err(refusal));
             }
         } else {
-            self.desk.answer(self, id, &method, params);
+            self.server_requests.answer(self, id, &method, params);
         }
     }
 

@@ -7,8 +7,8 @@
 mod carried;
 mod deadline;
 mod dispatch;
-mod exchange;
 mod outlet;
+mod pending;
 mod progress;
 mod reader;
 mod writer;
@@ -37,21 +37,22 @@ use crate::settings::{CancelForm, Limits, Quirks, Settings, Timeouts};
 
 pub(crate) use deadline::{FOR_EVER, Patience, TimeLeft};
 use dispatch::Urgency;
-pub(crate) use exchange::{Exchange, ProgressWish};
-pub(crate) use outlet::{Delivery, MessageTransport, Outgoing, Outlet, PostFuture};
+use outlet::Delivery;
+pub(crate) use outlet::{BoxFuture, Outlet, PostFuture, PostState, Sent, Unsent};
+pub(crate) use pending::{PendingRequest, ProgressWish};
 use progress::ProgressQueue;
 pub(crate) use reader::ReadEnd;
-pub(crate) use writer::WriteEnd;
+pub(crate) use writer::{StreamWriter, WriteEnd, WriteMode};
 
 /// The state of one connection, shared by its tasks and its callers.
 pub(crate) struct Link {
     calls: Mutex<Calls>,
     /// Wakes the timer when a call has less time than those before.
     sooner: Notify,
-    outlet: Outlet,
+    outlet: Box<dyn Outlet>,
     pub(crate) events: EventSource,
     pub(crate) lists: ListChanges,
-    pub(crate) desk: ServerRequests,
+    pub(crate) server_requests: ServerRequests,
     pub(crate) counters: Counters,
     pub(crate) limits: Limits,
     pub(crate) timeouts: Timeouts,
@@ -85,38 +86,10 @@ struct Session {
 /// What is needed to complete a call.
 struct Waiter {
     answer: oneshot::Sender<Answer>,
-    way: Way,
+    delivery: Delivery,
     kind: CallKind,
     patience: Patience,
     progress: Option<Arc<ProgressQueue>>,
-}
-
-/// How a request travels.
-enum Way {
-    /// In a stream; its frame ends at this position of the written bytes.
-    Stream {
-        /// The position.
-        frame_end: u64,
-    },
-    /// On its own.
-    Carried(Arc<Delivery>),
-}
-
-impl Way {
-    /// Whether the server may have seen the request, if its stream was written up to `written`.
-    fn may_have_arrived(&self, written: u64) -> bool {
-        match self {
-            Self::Stream { frame_end } => *frame_end <= written,
-            Self::Carried(delivery) => delivery.may_have_arrived(),
-        }
-    }
-
-    /// Nobody waits any more: what carries the request has nothing left to do.
-    fn let_go(&self) {
-        if let Self::Carried(delivery) = self {
-            delivery.stop();
-        }
-    }
 }
 
 /// What a call is, as far as it changes how it may end.
@@ -133,7 +106,7 @@ enum CallKind {
 /// How a call ended, for the one who waits for it.
 pub(crate) type Answer = Result<Payload, Failure>;
 
-/// How a call failed, before anybody has put it into context.
+/// How a call failed, before it is put into the context of its method.
 #[derive(Debug)]
 pub(crate) enum Failure {
     /// The request cannot be written as JSON.
@@ -174,7 +147,7 @@ pub(crate) const MAX_KEPT_STRAYS: usize = 3;
 #[derive(Debug, Default)]
 pub(crate) struct Counters {
     pub(crate) stray_lines: AtomicU64,
-    /// The first of these lines: they come before anybody can listen for them.
+    /// The first of these lines: they come before a caller can listen for them.
     pub(crate) first_strays: Mutex<Vec<String>>,
     pub(crate) late_answers: AtomicU64,
     pub(crate) unknown_answers: AtomicU64,
@@ -212,7 +185,7 @@ pub struct Statistics {
 
 impl Link {
     pub(crate) fn new(
-        outlet: Outlet,
+        outlet: impl Outlet + 'static,
         settings: &Settings,
         handlers: Handlers,
         asked: QuestionClock,
@@ -220,10 +193,10 @@ impl Link {
         Arc::new(Self {
             calls: Mutex::default(),
             sooner: Notify::new(),
-            outlet,
+            outlet: Box::new(outlet),
             events: EventSource::new(settings.limits.notifications),
             lists: ListChanges::default(),
-            desk: ServerRequests::new(handlers, asked, settings.limits.server_requests),
+            server_requests: ServerRequests::new(handlers, asked, settings.limits.server_requests),
             counters: Counters::default(),
             limits: settings.limits,
             timeouts: settings.timeouts,
@@ -239,9 +212,7 @@ impl Link {
     pub(crate) fn settle(&self, revision: Revision, meta: MetaFields) {
         // Only the handshake calls this, once per connection.
         let _ = self.session.set(Session { revision, meta });
-        if let Outlet::MessageTransport(transport) = &self.outlet {
-            transport.settled(revision);
-        }
+        self.outlet.settled(revision);
     }
 
     /// The least serious log messages that are wanted.
@@ -261,15 +232,7 @@ impl Link {
     /// Tells the server something.
     pub(crate) fn notify<N: Notification>(&self, params: &N::Params) {
         if let Ok(line) = frame::notification(N::NAME, params, &[]) {
-            self.post_unawaited(&line);
-        }
-    }
-
-    /// Sends a frame that nobody waits for. A closed connection has no use for it.
-    pub(crate) fn post_unawaited(&self, line: &[u8]) {
-        match &self.outlet {
-            Outlet::Stream(writer) => drop(writer.post_unawaited(line)),
-            Outlet::MessageTransport(transport) => transport.send_unawaited(line),
+            self.outlet.send_unawaited(&line);
         }
     }
 
@@ -284,14 +247,14 @@ impl Link {
             Err(error) => frame::error(id, &error),
         };
         if let Ok(line) = line {
-            self.post_unawaited(&line);
+            self.outlet.send_unawaited(&line);
         }
     }
 
     /// Tells the server that a request is of no interest any more, in the form it understands.
     fn send_cancel(&self, id: u64, reason: &str) {
         let legacy = self.revision().map(Revision::era) == Some(Era::Legacy);
-        if matches!(self.outlet, Outlet::MessageTransport(_)) && !legacy {
+        if self.is_http() && !legacy {
             // Its stream was closed, which says it all (C-CANC-06).
             return;
         }
@@ -312,12 +275,9 @@ impl Link {
             // What the writer task writes up to the closing counts as written: a call that may
             // have been seen must not be called safe to repeat (invariant 12).
             self.close_input();
-            let written = match &self.outlet {
-                Outlet::Stream(writer) => writer.written(),
-                Outlet::MessageTransport(_) => 0,
-            };
+            let written = self.outlet.written();
             calls.in_flight.close(|waiter| {
-                if waiter.way.may_have_arrived(written) {
+                if waiter.delivery.may_have_arrived(written) {
                     Ending::OutcomeUnknown
                 } else {
                     Ending::NotSent
@@ -326,7 +286,7 @@ impl Link {
         };
         let reason = self.record_end(reason);
         for (waiter, ending) in ended {
-            waiter.way.let_go();
+            waiter.delivery.stop();
             let failure = match ending {
                 Ending::NotSent => Failure::NotSent(reason.clone()),
                 _ => Failure::OutcomeUnknown(reason.clone()),
@@ -334,7 +294,7 @@ impl Link {
             // A caller that has gone away does not care.
             let _ = waiter.answer.send(Err(failure));
         }
-        self.desk.close();
+        self.server_requests.close();
         self.events.close();
     }
 
@@ -369,44 +329,29 @@ impl Link {
             .unwrap_or(CloseReason::ClosedHere)
     }
 
-    /// Whether a request can be written without piling up.
+    /// Whether a request can be sent without piling up.
     pub(crate) fn has_room(&self) -> bool {
-        match &self.outlet {
-            Outlet::Stream(writer) => writer.has_room(),
-            Outlet::MessageTransport(transport) => transport.has_room(),
-        }
+        self.outlet.has_room()
     }
 
     /// Waits until there is room for a request.
     pub(crate) async fn room(&self) {
-        match &self.outlet {
-            Outlet::Stream(writer) => writer.room().await,
-            Outlet::MessageTransport(transport) => transport.room().await,
-        }
+        self.outlet.room().await;
     }
 
     /// Waits until everything sent so far is written.
     pub(crate) async fn flushed(&self) {
-        match &self.outlet {
-            Outlet::Stream(writer) => writer.flushed().await,
-            Outlet::MessageTransport(transport) => transport.delivered().await,
-        }
+        self.outlet.flushed().await;
     }
 
     /// Closes the stream to the server, which is how a session ends (C-INIT-13).
     pub(crate) fn close_input(&self) {
-        match &self.outlet {
-            Outlet::Stream(writer) => writer.close(),
-            Outlet::MessageTransport(transport) => transport.close(),
-        }
+        self.outlet.close();
     }
 
-    /// The writer task of this connection; a transport needs none.
+    /// The writer task of this connection.
     pub(crate) async fn run_writer(&self) -> WriteEnd {
-        match &self.outlet {
-            Outlet::Stream(writer) => writer.run(self.timeouts.write_stall).await,
-            Outlet::MessageTransport(_) => WriteEnd::Closed,
-        }
+        self.outlet.run(self.timeouts.write_stall).await
     }
 
     /// A result turned out not to be what its method declares.

@@ -1,46 +1,51 @@
 //! Progress of one call: a bounded queue between the reader and the caller.
 
-use parking_lot::Mutex;
 use std::collections::VecDeque;
+use std::task::{Context, Waker};
 
 use attache_protocol::ProgressParams;
-use tokio::sync::Notify;
+use parking_lot::Mutex;
 
 /// Progress notes that came and were not looked at yet.
 #[derive(Debug)]
 pub(crate) struct ProgressQueue {
-    notes: Mutex<VecDeque<ProgressParams>>,
+    state: Mutex<State>,
     limit: usize,
-    arrived: Notify,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    notes: VecDeque<ProgressParams>,
+    /// Wakes the caller.
+    caller: Option<Waker>,
 }
 
 impl ProgressQueue {
     pub(crate) fn new(limit: usize) -> Self {
         Self {
-            notes: Mutex::default(),
+            state: Mutex::default(),
             limit,
-            arrived: Notify::new(),
         }
     }
 
     /// Adds a note; the oldest goes when there are too many, as the newest tells most (fault 47).
     pub(crate) fn push(&self, note: ProgressParams) {
-        let mut notes = self.notes.lock();
-        if notes.len() == self.limit {
-            notes.pop_front();
+        let mut state = self.state.lock();
+        if state.notes.len() == self.limit {
+            state.notes.pop_front();
         }
-        notes.push_back(note);
-        drop(notes);
-        self.arrived.notify_one();
+        state.notes.push_back(note);
+        let caller = state.caller.take();
+        drop(state);
+        if let Some(caller) = caller {
+            caller.wake();
+        }
     }
 
-    /// Takes all notes, oldest first.
-    pub(crate) fn take(&self) -> VecDeque<ProgressParams> {
-        std::mem::take(&mut *self.notes.lock())
-    }
-
-    /// Waits until a note has come.
-    pub(crate) async fn arrived(&self) {
-        self.arrived.notified().await;
+    /// Takes all notes, oldest first, and has the caller woken by the next one.
+    pub(crate) fn take(&self, context: &Context<'_>) -> VecDeque<ProgressParams> {
+        let mut state = self.state.lock();
+        state.caller = Some(context.waker().clone());
+        std::mem::take(&mut state.notes)
     }
 }

@@ -11,8 +11,11 @@ use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
+use attache_protocol::frame;
 use tokio::io::AsyncWrite;
 use tokio::sync::Notify;
+
+use super::outlet::{BoxFuture, Outlet, Sent, Unsent};
 
 /// The write half of any transport made of bytes.
 pub(crate) type WriteHalf = Box<dyn AsyncWrite + Send + Unpin>;
@@ -40,19 +43,11 @@ pub(crate) enum WriteEnd {
 /// A queue that has grown past this is given back when it is empty.
 const KEPT_QUEUE: usize = 16 * 1024;
 
-/// How many times over the queue limit frames may pile up that nobody waits for.
-const ASIDE_FACTOR: usize = 2;
+/// How many times over the queue limit frames may pile up that no caller waits for.
+const UNAWAITED_FACTOR: usize = 2;
 
-/// Why a frame was not accepted.
-#[derive(Debug)]
-pub(crate) enum Unsent {
-    /// The stream is closed.
-    Closed,
-    /// The frame cannot be written as JSON.
-    Unwritable(serde_json::Error),
-}
-
-pub(crate) struct Writer {
+/// The writer of a byte stream.
+pub(crate) struct StreamWriter {
     state: Mutex<State>,
     /// Wakes the writer task.
     work: Notify,
@@ -104,7 +99,7 @@ impl State {
     }
 }
 
-impl Writer {
+impl StreamWriter {
     pub(crate) fn new(half: WriteHalf, queue_limit: usize) -> Self {
         Self {
             state: Mutex::new(State {
@@ -122,72 +117,11 @@ impl Writer {
         }
     }
 
-    /// Takes the whole frame that `write` appends to what waits, and returns the position in the
-    /// stream at which it ends.
-    pub(crate) fn send(
-        &self,
-        mode: WriteMode,
-        write: impl FnOnce(&mut Vec<u8>) -> Result<(), serde_json::Error>,
-    ) -> Result<u64, Unsent> {
-        let mut state = self.lock();
-        if state.half.is_none() {
-            return Err(Unsent::Closed);
-        }
-        let idle = state.waiting() == 0 && !state.draining;
-        let before = state.queue.len();
-        write(&mut state.queue).map_err(Unsent::Unwritable)?;
-        state.accepted += (state.queue.len() - before) as u64;
-        let end = state.accepted;
-        if idle && mode == WriteMode::Inline {
-            // What cannot be written at once is left to the writer task, which polls again with a
-            // waker of its own, so this poll needs none.
-            let mut context = Context::from_waker(Waker::noop());
-            match state.poll_drain(&mut context) {
-                Poll::Ready(Ok(())) => return Ok(end),
-                Poll::Ready(Err(error)) => state.failure = Some(error.to_string()),
-                Poll::Pending => {}
-            }
-        }
+    /// Leaves what is queued to the writer task.
+    fn leave_to_task(&self, state: &mut State) {
         if !std::mem::replace(&mut state.draining, true) {
             self.work.notify_one();
         }
-        Ok(end)
-    }
-
-    /// Takes a frame that nobody waits for, such as the answer to a request of the peer. A peer that
-    /// asks and does not read fails the stream instead of filling the queue.
-    pub(crate) fn post_unawaited(&self, frame: &[u8]) -> Result<u64, Unsent> {
-        let overflown = {
-            let mut state = self.lock();
-            let overflown = state.waiting() > ASIDE_FACTOR * self.queue_limit;
-            if overflown && state.failure.is_none() {
-                state.failure = Some("the server does not read what it is answered".to_owned());
-            }
-            overflown
-        };
-        if overflown {
-            self.work.notify_one();
-            return Err(Unsent::Closed);
-        }
-        self.send(WriteMode::Batched, |lines| {
-            lines.extend_from_slice(frame);
-            Ok(())
-        })
-    }
-
-    /// Whether the queue has room for another frame.
-    pub(crate) fn has_room(&self) -> bool {
-        self.lock().waiting() < self.queue_limit
-    }
-
-    /// Waits until the queue has room for another frame.
-    pub(crate) async fn room(&self) {
-        self.until(|state| state.waiting() < self.queue_limit).await;
-    }
-
-    /// Waits until everything accepted is written, or the stream is closed.
-    pub(crate) async fn flushed(&self) {
-        self.until(|state| state.waiting() == 0).await;
     }
 
     async fn until(&self, condition: impl Fn(&State) -> bool) {
@@ -200,38 +134,6 @@ impl Writer {
                 }
             }
             drained.await;
-        }
-    }
-
-    /// Up to which position the stream was written.
-    pub(crate) fn written(&self) -> u64 {
-        self.lock().written
-    }
-
-    /// Closes the stream: the peer sees its end, no frame is accepted any more.
-    pub(crate) fn close(&self) {
-        let half = self.lock().half.take();
-        if let Some(mut half) = half {
-            // Dropping ends a pipe, but not one half of a stream whose other half is still being
-            // read; such streams are shut down at once or not at all.
-            let mut context = Context::from_waker(Waker::noop());
-            let _ = Pin::new(&mut half).poll_shutdown(&mut context);
-        }
-        self.work.notify_one();
-        self.drained.notify_waiters();
-    }
-
-    /// The writer task: writes what callers did not write themselves.
-    pub(crate) async fn run(&self, stall: Duration) -> WriteEnd {
-        loop {
-            self.work.notified().await;
-            // Waking this task let its callers add to the batch first: a yield on top of that was
-            // measured to cost more switches than it saved writes.
-            match self.drain(stall).await {
-                Ok(()) if self.lock().half.is_none() => return WriteEnd::Closed,
-                Ok(()) => {}
-                Err(end) => return end,
-            }
         }
     }
 
@@ -267,6 +169,92 @@ impl Writer {
     }
 }
 
+impl Outlet for StreamWriter {
+    /// The request is taken whole, and written here and now if the stream is idle.
+    fn send_request(&self, request: &frame::Request<'_>, mode: WriteMode) -> Result<Sent, Unsent> {
+        let mut state = self.lock();
+        if state.half.is_none() {
+            return Err(Unsent::Closed);
+        }
+        let idle = state.waiting() == 0 && !state.draining;
+        let before = state.queue.len();
+        request.append_to(&mut state.queue)?;
+        state.accepted += (state.queue.len() - before) as u64;
+        let sent = Sent::line(state.accepted);
+        if idle && mode == WriteMode::Inline {
+            // What cannot be written at once is left to the writer task, which polls again with a
+            // waker of its own, so this poll needs none.
+            let mut context = Context::from_waker(Waker::noop());
+            match state.poll_drain(&mut context) {
+                Poll::Ready(Ok(())) => return Ok(sent),
+                Poll::Ready(Err(error)) => state.failure = Some(error.to_string()),
+                Poll::Pending => {}
+            }
+        }
+        self.leave_to_task(&mut state);
+        Ok(sent)
+    }
+
+    /// A peer that asks and does not read fails the stream instead of filling the queue.
+    fn send_unawaited(&self, line: &[u8]) {
+        let mut state = self.lock();
+        if state.waiting() > UNAWAITED_FACTOR * self.queue_limit {
+            let unread = || "the server does not read what it is answered".to_owned();
+            state.failure.get_or_insert_with(unread);
+            self.work.notify_one();
+        } else if state.half.is_some() {
+            state.queue.extend_from_slice(line);
+            state.accepted += line.len() as u64;
+            self.leave_to_task(&mut state);
+        }
+    }
+
+    fn has_room(&self) -> bool {
+        self.lock().waiting() < self.queue_limit
+    }
+
+    fn room(&self) -> BoxFuture<'_> {
+        Box::pin(self.until(|state| state.waiting() < self.queue_limit))
+    }
+
+    fn flushed(&self) -> BoxFuture<'_> {
+        Box::pin(self.until(|state| state.waiting() == 0))
+    }
+
+    /// The peer sees the end of the stream.
+    fn close(&self) {
+        let half = self.lock().half.take();
+        if let Some(mut half) = half {
+            // Dropping ends a pipe, but not one half of a stream whose other half is still being
+            // read; such streams are shut down at once or not at all.
+            let mut context = Context::from_waker(Waker::noop());
+            let _ = Pin::new(&mut half).poll_shutdown(&mut context);
+        }
+        self.work.notify_one();
+        self.drained.notify_waiters();
+    }
+
+    /// Writes what callers did not write themselves.
+    fn run(&self, stall: Duration) -> BoxFuture<'_, WriteEnd> {
+        Box::pin(async move {
+            loop {
+                self.work.notified().await;
+                // Waking this task let its callers add to the batch first: a yield on top of that
+                // was measured to cost more switches than it saved writes.
+                match self.drain(stall).await {
+                    Ok(()) if self.lock().half.is_none() => return WriteEnd::Closed,
+                    Ok(()) => {}
+                    Err(end) => return end,
+                }
+            }
+        })
+    }
+
+    fn written(&self) -> u64 {
+        self.lock().written
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
@@ -275,26 +263,34 @@ mod tests {
 
     use super::*;
 
-    fn writer(pipe: usize, queue: usize) -> (Arc<Writer>, tokio::io::DuplexStream) {
+    fn writer(pipe: usize, queue: usize) -> (Arc<StreamWriter>, tokio::io::DuplexStream) {
         let (ours, theirs) = tokio::io::duplex(pipe);
-        (Arc::new(Writer::new(Box::new(ours), queue)), theirs)
+        (Arc::new(StreamWriter::new(Box::new(ours), queue)), theirs)
     }
 
-    fn send(writer: &Writer, frame: &[u8], mode: WriteMode) -> Result<u64, Unsent> {
-        writer.send(mode, |lines| {
-            lines.extend_from_slice(frame);
-            Ok(())
-        })
+    const LINE: &[u8] = b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"m\"}\n";
+
+    fn send(writer: &StreamWriter, mode: WriteMode) -> Result<Sent, Unsent> {
+        let request = frame::Request {
+            id: 1,
+            method: "m",
+            params: &frame::Params::write(&()).unwrap(),
+            meta: &[],
+            empty: frame::EmptyParams::Omit,
+        };
+        writer.send_request(&request, mode)
     }
 
     #[tokio::test]
     async fn an_idle_stream_is_written_inline_without_the_task() {
         let (writer, mut peer) = writer(64, 64);
-        let end = send(&writer, b"abc\n", WriteMode::Inline).unwrap();
-        assert_eq!((end, writer.written()), (4, 4));
-        let mut bytes = [0; 4];
+        let sent = send(&writer, WriteMode::Inline).unwrap();
+        assert_eq!(writer.written(), LINE.len() as u64);
+        assert!(sent.delivery.may_have_arrived(writer.written()));
+        assert!(!sent.delivery.may_have_arrived(writer.written() - 1));
+        let mut bytes = [0; LINE.len()];
         peer.read_exact(&mut bytes).await.unwrap();
-        assert_eq!(&bytes, b"abc\n");
+        assert_eq!(bytes, LINE);
     }
 
     #[tokio::test]
@@ -304,22 +300,25 @@ mod tests {
             let writer = writer.clone();
             async move { writer.run(Duration::from_secs(5)).await }
         });
-        send(&writer, b"first\n", WriteMode::Inline).unwrap();
-        send(&writer, b"second\n", WriteMode::Inline).unwrap();
-        send(&writer, b"third\n", WriteMode::Batched).unwrap();
-        let mut bytes = [0; 19];
+        send(&writer, WriteMode::Inline).unwrap();
+        writer.send_unawaited(b"second\n");
+        send(&writer, WriteMode::Inline).unwrap();
+        send(&writer, WriteMode::Batched).unwrap();
+        let expected = [LINE, b"second\n", LINE, LINE].concat();
+        let mut bytes = vec![0; expected.len()];
         peer.read_exact(&mut bytes).await.unwrap();
-        assert_eq!(&bytes, b"first\nsecond\nthird\n");
+        assert_eq!(bytes, expected);
         writer.flushed().await;
         writer.close();
         assert!(matches!(task.await.unwrap(), WriteEnd::Closed));
-        assert!(send(&writer, b"late\n", WriteMode::Inline).is_err());
+        let late = send(&writer, WriteMode::Inline);
+        assert!(matches!(late, Err(Unsent::Closed)));
     }
 
     #[tokio::test(start_paused = true)]
     async fn fault_27_a_peer_that_takes_nothing_is_noticed() {
         let (writer, _peer) = writer(2, 4);
-        send(&writer, b"too much\n", WriteMode::Inline).unwrap();
+        send(&writer, WriteMode::Inline).unwrap();
         let end = writer.run(Duration::from_secs(30)).await;
         assert!(matches!(end, WriteEnd::Stalled(after) if after == Duration::from_secs(30)));
         assert_eq!(writer.written(), 2);
@@ -333,7 +332,7 @@ mod tests {
             async move { writer.run(Duration::from_secs(5)).await }
         });
         writer.room().await;
-        send(&writer, b"12345", WriteMode::Inline).unwrap();
+        writer.send_unawaited(b"12345");
         let waited = tokio::time::timeout(Duration::from_secs(1), writer.room()).await;
         assert!(waited.is_err(), "four bytes wait, which is the limit");
         let mut bytes = [0; 5];
@@ -345,9 +344,11 @@ mod tests {
     #[tokio::test]
     async fn a_peer_that_asks_and_does_not_read_fails_the_stream_at_the_limit() {
         let (writer, _peer) = writer(1, 4);
-        send(&writer, b"123456789", WriteMode::Inline).unwrap();
-        assert!(writer.post_unawaited(b"x").is_ok(), "eight bytes wait");
-        assert!(writer.post_unawaited(b"x").is_err(), "nine bytes wait");
+        writer.send_unawaited(b"12345678");
+        writer.send_unawaited(b"x");
+        assert_eq!(writer.lock().waiting(), 9, "eight bytes waited");
+        writer.send_unawaited(b"x");
+        assert_eq!(writer.lock().waiting(), 9, "nine bytes wait");
         let end = writer.run(Duration::from_secs(5)).await;
         assert!(matches!(end, WriteEnd::Failed(_)), "{end:?}");
     }
@@ -356,7 +357,7 @@ mod tests {
     async fn fault_28_a_broken_pipe_is_an_error_of_the_task() {
         let (writer, peer) = writer(64, 64);
         drop(peer);
-        send(&writer, b"x\n", WriteMode::Inline).unwrap();
+        send(&writer, WriteMode::Inline).unwrap();
         let end = writer.run(Duration::from_secs(5)).await;
         assert!(matches!(end, WriteEnd::Failed(_)), "{end:?}");
         assert_eq!(writer.written(), 0);

@@ -1,8 +1,8 @@
 //! MCP over HTTP: Streamable HTTP of both eras, and the older HTTP+SSE.
 //!
 //! Owns addresses, headers, sessions, event streams and the pace of reconnecting. It knows nothing
-//! of the meaning of calls, and of authorization only its seam. A connection sees it as a
-//! [`MessageTransport`](crate::connection::MessageTransport): messages go out one by one, and every call it carries
+//! of the meaning of calls, and of authorization only its seam. A connection sees it as an
+//! [`Outlet`](crate::connection::Outlet): messages go out one by one, and every call it carries
 //! is brought to an end in the connection's own table.
 
 mod content;

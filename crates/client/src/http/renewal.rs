@@ -70,7 +70,7 @@ impl Shared {
         let no_meta = MetaFields::default();
         let whole = self.timeouts.request;
         let patience = Patience::While(TimeLeft::new(link, whole, whole, None));
-        let mut exchange = link.begin(method, params, &no_meta, ProgressWish::None, patience)?;
-        exchange.answered().await
+        let mut pending = link.begin(method, params, &no_meta, ProgressWish::None, patience)?;
+        pending.answered().await
     }
 }

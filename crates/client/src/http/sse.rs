@@ -1,13 +1,11 @@
 //! HTTP+SSE, the transport of 2024-11-05: one stream for everything the server says, and an address
 //! it names there for everything it is told. The last resort (section 8 of the ledger).
 
-use std::future::Future;
-use std::pin::Pin;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock, Weak};
 
 use attache_protocol::{
-    EventTooLong, Initialized, Notification as _, Revision, SseEvent, SseParser, shortened,
+    EventTooLong, Initialized, Notification as _, SseEvent, SseParser, frame, shortened,
 };
 use bytes::Bytes;
 use http::HeaderMap;
@@ -20,7 +18,9 @@ use super::content::{Content, Refusal, refusal, stated_type};
 use super::error::HttpError;
 use super::send::{HttpRequest, Wire};
 use super::unawaited::method_of;
-use crate::connection::{Delivery, Failure, Link, MessageTransport, Outgoing, PostFuture};
+use crate::connection::{
+    BoxFuture, Failure, Link, Outlet, PostFuture, PostState, Sent, Unsent, WriteMode,
+};
 use crate::error::{CloseReason, ConnectError};
 use crate::settings::Settings;
 use attache_net::innermost;
@@ -61,7 +61,7 @@ struct Shared {
 /// What there is in place of a server of this kind.
 #[derive(Debug)]
 pub(crate) enum SseUnavailable {
-    /// Nobody answered in a way that says what is there.
+    /// No answer says what is there.
     Failed(Failure),
     /// An answer that is no stream.
     Answered {
@@ -91,7 +91,7 @@ impl SseUnavailable {
     }
 }
 
-/// For whoever wants this transport and no other.
+/// For connecting by this transport and no other.
 impl From<SseUnavailable> for ConnectError {
     fn from(not_older: SseUnavailable) -> Self {
         match not_older {
@@ -238,22 +238,23 @@ impl Shared {
     }
 }
 
-impl MessageTransport for SseSender {
-    fn carry(&self, parcel: Outgoing<'_>) -> PostFuture {
-        let delivery = Arc::new(Delivery::default());
-        let (id, line) = (parcel.id, parcel.line);
-        let (shared, carried) = (self.0.clone(), delivery.clone());
-        let way = async move {
+impl Outlet for SseSender {
+    fn send_request(&self, request: &frame::Request<'_>, _: WriteMode) -> Result<Sent, Unsent> {
+        let state = Arc::new(PostState::default());
+        let (id, line) = (request.id, request.to_line()?);
+        let (shared, posted) = (self.0.clone(), state.clone());
+        let work = async move {
             // Neither the sender, which lives in `shared`, nor the semaphore is ever closed.
             let _ = shared.begun.subscribe().wait_for(|begun| *begun).await;
             let _permit = shared.posts.acquire().await;
-            if let Err(failure) = shared.post(line, &carried.departed).await
+            if let Err(failure) = shared.post(line, &posted.departed).await
                 && let Some(link) = shared.link.get().and_then(Weak::upgrade)
             {
                 link.fail(id, failure);
             }
         };
-        PostFuture::new(delivery, self.0.runtime.clone(), way)
+        let post = PostFuture::new(state, self.0.runtime.clone(), work);
+        Ok(Sent::post(post))
     }
 
     fn send_unawaited(&self, line: &[u8]) {
@@ -271,7 +272,7 @@ impl MessageTransport for SseSender {
             shared.begun.send_replace(false);
         }
         self.0.runtime.spawn(async move {
-            // Nobody waits for it, so nobody is told.
+            // No caller waits for it, so there is none to be told.
             let _ = shared.post(line, &AtomicBool::new(false)).await;
             if ends_handshake {
                 shared.begun.send_replace(true);
@@ -280,21 +281,21 @@ impl MessageTransport for SseSender {
         });
     }
 
-    fn settled(&self, _revision: Revision) {}
-
     fn has_room(&self) -> bool {
         self.0.posts.available_permits() > 0
     }
 
-    fn room(&self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
+    fn room(&self) -> BoxFuture<'_> {
         Box::pin(async { drop(self.0.posts.acquire().await) })
     }
 
-    fn delivered(&self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
+    fn flushed(&self) -> BoxFuture<'_> {
         Box::pin(async { drop(self.0.posts.acquire_many(MOST_POSTS).await) })
     }
 
-    fn close(&self) {}
+    fn is_http(&self) -> bool {
+        true
+    }
 }
 
 #[cfg(test)]

@@ -1,15 +1,14 @@
 //! Streamable HTTP: every message is a POST of its own, its answer JSON or a stream of events.
 //!
-//! Owns the way of each request from its headers to the end of its call. Which calls are open is
+//! Owns each request from its headers to the end of its call. Which calls are open is
 //! the connection's knowledge; sessions, streams and reconnecting have files of their own.
 
 use parking_lot::Mutex;
 use std::future::Future;
-use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
 
-use attache_protocol::frame::Params;
+use attache_protocol::frame::{self, Params};
 use attache_protocol::{
     Complete, Discover, Era, GetPrompt, Initialize, ListTools, Method as _, ReadResource, Revision,
 };
@@ -26,11 +25,13 @@ use super::mirrors::{ToolHeaders, result_in, stated_version};
 use super::send::{HttpRequest, Wire};
 use super::session::{ReplayLog, Session};
 use super::target::HttpTarget;
-use crate::connection::{Delivery, Failure, Link, MessageTransport, Outgoing, PostFuture};
+use crate::connection::{
+    BoxFuture, Failure, Link, Outlet, PostFuture, PostState, Sent, Unsent, WriteMode,
+};
 use crate::error::CloseReason;
 use crate::settings::{Limits, Settings, Timeouts};
 
-/// How many messages that nobody waits for are on their way at once.
+/// How many messages that no caller waits for are on their way at once.
 pub(super) const MAX_UNAWAITED: u32 = 64;
 
 /// The transport of one connection.
@@ -68,7 +69,7 @@ pub(super) struct Post {
     body: Bytes,
     /// What to remember if the server agrees.
     params: Option<Params>,
-    delivery: Arc<Delivery>,
+    state: Arc<PostState>,
 }
 
 impl Streamable {
@@ -100,12 +101,13 @@ impl Streamable {
     }
 }
 
-impl MessageTransport for Streamable {
-    fn carry(&self, parcel: Outgoing<'_>) -> PostFuture {
-        let delivery = Arc::new(Delivery::default());
-        let post = self.0.post(parcel, delivery.clone());
+impl Outlet for Streamable {
+    fn send_request(&self, request: &frame::Request<'_>, _: WriteMode) -> Result<Sent, Unsent> {
+        let state = Arc::new(PostState::default());
+        let post = self.0.post(request, state.clone())?;
         let underway = Underway::begin(&self.0);
-        PostFuture::new(delivery, self.0.runtime.clone(), underway.run(post))
+        let post = PostFuture::new(state, self.0.runtime.clone(), underway.run(post));
+        Ok(Sent::post(post))
     }
 
     fn send_unawaited(&self, line: &[u8]) {
@@ -120,7 +122,7 @@ impl MessageTransport for Streamable {
         self.0.on_their_way.load(Ordering::Relaxed) < self.0.limits.requests_at_once
     }
 
-    fn room(&self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
+    fn room(&self) -> BoxFuture<'_> {
         Box::pin(async {
             loop {
                 let freed = self.0.room.notified();
@@ -132,19 +134,23 @@ impl MessageTransport for Streamable {
         })
     }
 
-    fn delivered(&self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
+    fn flushed(&self) -> BoxFuture<'_> {
         Box::pin(async {
             // The semaphore is never closed.
             let _ = self.0.unawaited.acquire_many(MAX_UNAWAITED).await;
         })
     }
 
-    fn pause(&self, failures: u32) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
+    fn pause(&self, failures: u32) -> BoxFuture<'_> {
         Box::pin(self.0.pause(None, failures))
     }
 
     fn answers(&self) -> Vec<String> {
         self.0.answers.lock().clone()
+    }
+
+    fn is_http(&self) -> bool {
+        true
     }
 
     fn close(&self) {
@@ -167,9 +173,9 @@ impl Underway {
         let Some(link) = self.0.link() else { return };
         match self.0.exchange(&link, &post).await {
             Ok(Some(stream)) => {
-                let delivery = post.delivery.clone();
+                let state = post.state.clone();
                 let runtime = self.0.runtime.clone();
-                delivery.continue_in_background(&runtime, async move {
+                state.continue_in_background(&runtime, async move {
                     let followed = self.0.follow(&link, &post, stream).await;
                     end(&link, &post, followed);
                 });
@@ -204,13 +210,9 @@ impl Shared {
         self.revision.get().map(|revision| revision.era()) == Some(Era::Modern)
     }
 
-    fn post(&self, parcel: Outgoing<'_>, delivery: Arc<Delivery>) -> Post {
-        let Outgoing {
-            id,
-            method,
-            params,
-            mut line,
-        } = parcel;
+    fn post(&self, request: &frame::Request<'_>, state: Arc<PostState>) -> Result<Post, Unsent> {
+        let &frame::Request { method, params, .. } = request;
+        let mut line = request.to_line()?;
         // The line ending belongs to byte streams.
         line.truncate(line.trim_ascii_end().len());
         if method == Initialize::NAME {
@@ -224,14 +226,14 @@ impl Shared {
             _ => None,
         };
         let modern = version.map(|version| self.tools.headers(&version, method, params));
-        Post {
-            id,
+        Ok(Post {
+            id: request.id,
             method: method.to_owned(),
             params: (modern.is_none() && ReplayLog::is_kept(method)).then(|| params.clone()),
             modern,
             body: line.into(),
-            delivery,
-        }
+            state,
+        })
     }
 
     /// Sends a request and takes its answer, or gives the stream it will come on.
@@ -251,7 +253,7 @@ impl Shared {
             return Err(Failure::OutcomeUnknown(CloseReason::SessionLost));
         }
         let session = renewed?;
-        post.delivery.departed.store(false, Ordering::Release);
+        post.state.departed.store(false, Ordering::Release);
         let response = self.send(post, Some(&session)).await?;
         if is_lost(&session, &response) {
             return Err(Failure::OutcomeUnknown(CloseReason::SessionLost));
@@ -280,7 +282,7 @@ impl Shared {
         let outgoing = HttpRequest::post(headers, post.body.clone());
         let sent = self
             .wire
-            .send(&self.wire.url, &outgoing, &post.delivery.departed);
+            .send(&self.wire.url, &outgoing, &post.state.departed);
         let response = sent.await;
         if self.revision.get().is_none() {
             self.note_answer(&post.method, response.as_ref());
@@ -288,7 +290,7 @@ impl Shared {
         response
     }
 
-    /// Keeps what an unknown server says, for whoever has to explain why it is none.
+    /// Keeps what an unknown server says, to explain why it is none.
     fn note_answer(&self, method: &str, response: Result<&Response, &Failure>) {
         let words = match response {
             Ok(response) => format!(

@@ -16,7 +16,7 @@ use super::options::RequestOptions;
 use super::server_handle::{About, ServerHandle};
 use crate::config::{Decision, ReadOnlyHint, ServerName};
 use crate::error::{Error, Refuser};
-use crate::names::ToolName;
+use crate::names::{ToolName, ToolReference};
 use crate::policy::{CallOrigin, Hints, Reason, Refused, Verdict, WantedCall, decide};
 use crate::supervisor::Patience;
 
@@ -24,21 +24,21 @@ use crate::supervisor::Patience;
 #[must_use = "a call is made when it is awaited"]
 pub struct Call {
     pub(super) host: Host,
-    pub(super) name: String,
+    pub(super) tool: ToolReference,
     pub(super) arguments: Result<Json, String>,
     options: RequestOptions,
     pub(super) asker: CallOrigin,
 }
 
 impl Host {
-    /// Calls a tool by its qualified name, by its plain name while only one server has it, or by
-    /// its name for model providers. Unless [`Call::origin`] says otherwise, a program wants it, so
+    /// Calls a tool by its qualified name, by its plain name while only one server has it, by its
+    /// name for model providers, or as [`resolve`](Self::resolve) has found it. Unless [`Call::origin`] says otherwise, a program wants it, so
     /// the policy may ask the user.
-    pub fn call(&self, name: impl Into<String>, arguments: impl Serialize) -> Call {
+    pub fn call(&self, tool: impl Into<ToolReference>, arguments: impl Serialize) -> Call {
         let arguments = Json::from_serialize(&arguments).map_err(|error| error.to_string());
         Call {
             host: self.clone(),
-            name: name.into(),
+            tool: tool.into(),
             arguments,
             options: RequestOptions::default(),
             asker: CallOrigin::Program,
@@ -80,25 +80,26 @@ impl Call {
     where
         F: Future<Output = Result<R, ClientError>> + Send,
     {
-        let (server_handle, tool) = self.host.find::<Tool>(&self.name).await?;
+        let (server_handle, name) = self.host.find_tool(self.tool).await?;
+        let tool = name.tool.as_str();
         let arguments = self.arguments.map_err(|problem| Error::Request {
             server: server_handle.name().clone(),
             error: ClientError::Input(format!("the arguments of {tool}: {problem}")),
         })?;
-        permit(&server_handle, &tool, &arguments, self.asker).await?;
+        permit(&server_handle, &name, &arguments, self.asker).await?;
         let number = server_handle.shared.events.next_request();
         let about = About {
             method: CallTool::NAME,
-            name: Some(&tool),
+            name: Some(tool),
             number,
         };
-        let mut outdating = Outdating::new(&server_handle, &tool);
+        let mut outdating = Outdating::new(&server_handle, tool);
         let options = self.options;
         let work = |client: Client| {
-            let request = client.call(&tool, &arguments);
+            let request = client.call(tool, &arguments);
             send(options.apply(request, &server_handle, number))
         };
-        let repeatable = server_handle.repeatable(&tool);
+        let repeatable = server_handle.repeatable(tool);
         outdating.arm();
         let answer = server_handle
             .request(about, repeatable, Patience::Persistent, work)
@@ -172,12 +173,12 @@ impl Drop for Outdating<'_> {
 /// list. Only a rule can forbid it, or have the person asked.
 pub(super) async fn permit(
     server_handle: &Arc<ServerHandle>,
-    tool: &str,
+    name: &ToolName,
     arguments: &Json,
     asker: CallOrigin,
 ) -> Result<(), Error> {
     let config = server_handle.config();
-    let name = ToolName::new(server_handle.name().clone(), tool);
+    let tool = name.tool.as_str();
     if !config.tool_filter.passes(tool) {
         return Err(Error::NotOffered {
             kind: "tool",
@@ -196,14 +197,14 @@ pub(super) async fn permit(
         None => false,
     };
     if asker == CallOrigin::Person && known.is_none() && !binds {
-        let verdict = decide(gate.rules(), &config.policy, &name, Hints::default());
+        let verdict = decide(gate.rules(), &config.policy, name, Hints::default());
         let hint_counts = config.policy.read_only.or(gate.rules().read_only);
         let hint_counts = hint_counts == Some(ReadOnlyHint::Believe);
         match (verdict.decision, &verdict.reason) {
             (Decision::Allow, _) | (Decision::Ask, Reason::Unconfigured) => return Ok(()),
             // What the tool claims about itself may lift a default.
             (Decision::Deny, Reason::Default(_)) if hint_counts => {}
-            (Decision::Deny, _) => return Err(refused_by_policy(&name, &verdict)),
+            (Decision::Deny, _) => return Err(refused_by_policy(name, &verdict)),
             // The question shows what the tool is.
             (Decision::Ask, _) => {}
         }
@@ -213,7 +214,7 @@ pub(super) async fn permit(
         None => definition(server_handle, tool).await?,
     };
     let passed = gate.pass(WantedCall {
-        name: &name,
+        name,
         server,
         rules: &config.policy,
         tool: &definition,
@@ -227,19 +228,19 @@ pub(super) async fn permit(
             }
             Ok(())
         }
-        Err(Refused::Policy { verdict, .. }) => Err(refused_by_policy(&name, &verdict)),
+        Err(Refused::Policy { verdict, .. }) => Err(refused_by_policy(name, &verdict)),
         Err(Refused::NobodyToAsk { verdict, .. }) => {
             let rule = verdict.to_string();
-            Err(refused(&name, Refuser::NobodyToAsk { rule }))
+            Err(refused(name, Refuser::NobodyToAsk { rule }))
         }
         Err(Refused::Drifted(drift)) => {
             let difference = drift.paths.join(", ");
             let lock = drift.lock;
-            Err(refused(&name, Refuser::Drift { difference, lock }))
+            Err(refused(name, Refuser::Drift { difference, lock }))
         }
-        Err(Refused::NotLocked { file, .. }) => Err(refused(&name, Refuser::NotLocked { file })),
+        Err(Refused::NotLocked { file, .. }) => Err(refused(name, Refuser::NotLocked { file })),
         Err(Refused::Unreadable { problem, .. }) => {
-            Err(refused(&name, Refuser::UnreadablePins { problem }))
+            Err(refused(name, Refuser::UnreadablePins { problem }))
         }
     }
 }

@@ -1,13 +1,13 @@
 //! Finding the server of a name.
 //!
 //! A qualified name says it. A plain one is looked up in what is remembered first, so that its owner
-//! is started alone; only if nobody is known to have it are the servers asked. While a server that
+//! is started alone; only if no server is known to have it are they asked. While a server that
 //! might have it too is unknown, it is not given to the one that was quicker (fault 74).
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use attache_client::protocol::{Entries, Resource, ResourceTemplate};
+use attache_client::protocol::{Entries, Resource, ResourceTemplate, Tool};
 use tokio::task::JoinSet;
 
 use super::Host;
@@ -15,7 +15,7 @@ use super::server_handle::ServerHandle;
 use crate::catalog::{ListKind, Listable};
 use crate::config::{Pattern, ServerName};
 use crate::error::Error;
-use crate::names::{Directory, ToolName, Unresolved};
+use crate::names::{Directory, ToolName, ToolReference, Unresolved};
 use crate::supervisor::Patience;
 
 /// How long a server that is remembered is asked for what may be new, and how long a URI waits for
@@ -31,7 +31,7 @@ struct Known<T> {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Source {
-    /// It was known before anybody looked for the name.
+    /// It was known before the name was looked for.
     Memory,
     /// It was fetched to find the name.
     Asked,
@@ -41,8 +41,7 @@ impl Host {
     /// Whose entry a name means, and under which name its server knows it. A qualified name, or the
     /// only server there is, is believed without a look at its list.
     pub async fn resolve<T: Listable>(&self, name: &str) -> Result<ToolName, Error> {
-        let (server_handle, own) = self.find::<T>(name).await?;
-        Ok(ToolName::new(server_handle.name().clone(), own))
+        Ok(self.find::<T>(name).await?.1)
     }
 
     /// Whose resource a URI means: the server that lists it, or one with a template that fits.
@@ -50,22 +49,34 @@ impl Host {
         Ok(self.find_resource(uri).await?.name().clone())
     }
 
-    /// The server that offers something of this name, and its own name for it. A qualified name,
-    /// or the only server there is, needs no list.
+    /// The server of the tool that a call names, and the tool. A name that was resolved before is
+    /// not read again.
+    pub(super) async fn find_tool(
+        &self,
+        wanted: ToolReference,
+    ) -> Result<(Arc<ServerHandle>, ToolName), Error> {
+        match wanted {
+            ToolReference::Given(name) => self.find::<Tool>(&name).await,
+            ToolReference::Resolved(name) => Ok((self.server_handle(name.server.as_str())?, name)),
+        }
+    }
+
+    /// The server that offers something of this name, and what it is called there. A qualified
+    /// name, or the only server there is, needs no list.
     pub(super) async fn find<T: Listable>(
         &self,
         name: &str,
-    ) -> Result<(Arc<ServerHandle>, String), Error> {
+    ) -> Result<(Arc<ServerHandle>, ToolName), Error> {
         let qualified = name.split_once('/');
         if let Some((server, own)) = qualified
             && let Some(server_handle) = self.known_server(server)
             && !own.is_empty()
         {
-            return Ok((server_handle, own.to_owned()));
+            return Ok(named(server_handle, own));
         }
         let enabled = self.enabled();
         if let [only] = enabled.as_slice() {
-            return Ok((only.clone(), name.to_owned()));
+            return Ok(named(only.clone(), name));
         }
         let known: Vec<Known<T>> = enabled.into_iter().map(from_memory).collect();
         if let Some(found) = look_up(&known, name)? {
@@ -81,24 +92,25 @@ impl Host {
         let found = look_up(&asked, name);
         let unasked = unknown(&asked);
         match found {
-            // A name for model providers holds the server's, so nobody else can have it.
-            Ok(Some((server_handle, own))) if unasked.is_empty() || own != name => {
+            // A name for model providers holds the server's, so no other server can have it.
+            Ok(Some((server_handle, found))) if unasked.is_empty() || found.tool != name => {
                 for known in asked.iter().filter(|it| it.source == Source::Asked) {
                     if let Some(entries) = &known.entries {
                         known.server_handle.remember(entries);
                     }
                 }
-                Ok((server_handle, own))
+                Ok((server_handle, found))
             }
-            Ok(Some((server_handle, own))) => {
+            Ok(Some((_, found))) => {
                 // The same question must not be answered the next time, only because it was asked.
                 for known in asked.iter().filter(|it| it.source == Source::Asked) {
                     known.server_handle.forget::<T>();
                 }
-                let possible = std::iter::once(server_handle.name()).chain(&unasked);
+                let ToolName { server, tool } = found;
+                let possible = std::iter::once(&server).chain(&unasked);
                 Err(Error::OwnerUnknown {
-                    candidates: possible.map(|it| format!("{it}/{own}")).collect(),
-                    name: own,
+                    candidates: possible.map(|it| format!("{it}/{tool}")).collect(),
+                    name: tool,
                     unasked,
                 })
             }
@@ -182,16 +194,21 @@ fn one_owner(
     }
 }
 
+fn named(server_handle: Arc<ServerHandle>, own: &str) -> (Arc<ServerHandle>, ToolName) {
+    let name = ToolName::new(server_handle.name().clone(), own);
+    (server_handle, name)
+}
+
 fn look_up<T: Listable>(
     known: &[Known<T>],
     name: &str,
-) -> Result<Option<(Arc<ServerHandle>, String)>, Error> {
+) -> Result<Option<(Arc<ServerHandle>, ToolName)>, Error> {
     match directory(known).resolve(name) {
         Ok(found) => {
             let owner = known
                 .iter()
                 .find(|it| *it.server_handle.name() == found.server);
-            Ok(owner.map(|it| (it.server_handle.clone(), found.tool)))
+            Ok(owner.map(|it| (it.server_handle.clone(), found)))
         }
         Err(Unresolved::Unknown { .. }) => Ok(None),
         Err(Unresolved::Ambiguous { given, servers }) => Err(Error::Ambiguous {

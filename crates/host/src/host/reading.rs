@@ -169,15 +169,16 @@ impl GetPrompt {
     }
 
     async fn make(self) -> Result<GetPromptResult, Error> {
-        let (server_handle, name) = self.host.find::<Prompt>(&self.name).await?;
+        let (server_handle, found) = self.host.find::<Prompt>(&self.name).await?;
+        let name = found.tool.as_str();
         let number = self.host.shared().events.next_request();
         let about = About {
             method: protocol::GetPrompt::NAME,
-            name: Some(&name),
+            name: Some(name),
             number,
         };
         let get = |client: Client| {
-            let request = client.prompt(name.as_str(), self.arguments.clone());
+            let request = client.prompt(name, self.arguments.clone());
             let request = self.options.apply(request, &server_handle, number);
             request.into_future()
         };

@@ -3,7 +3,6 @@
 //! The same steps as any call up to the request itself: name, policy and pins, a running server.
 //! What becomes of the task is the caller's affair.
 
-use attache_client::protocol::Tool;
 use attache_client::{Error as ClientError, TaskStart};
 
 use super::calling::{Call, permit};
@@ -14,7 +13,8 @@ impl Call {
     /// Makes the call as a task of the server. It is never repeated: a task that was begun may be
     /// running.
     pub async fn as_task(self) -> Result<TaskStart, Error> {
-        let (server_handle, tool) = self.host.find::<Tool>(&self.name).await?;
+        let (server_handle, name) = self.host.find_tool(self.tool).await?;
+        let tool = name.tool.as_str();
         let failed = |error| Error::Request {
             server: server_handle.name().clone(),
             error,
@@ -24,11 +24,11 @@ impl Call {
                 "the arguments of {tool}: {problem}"
             )))
         })?;
-        permit(&server_handle, &tool, &arguments, self.asker).await?;
+        permit(&server_handle, &name, &arguments, self.asker).await?;
         let connection = server_handle
             .connection_after(0, Patience::Persistent)
             .await?;
-        let started = connection.client.call_as_task(&tool, arguments, None);
+        let started = connection.client.call_as_task(tool, arguments, None);
         started.await.map_err(failed)
     }
 }

@@ -74,6 +74,43 @@ impl MetaFields {
     }
 }
 
+/// A request that is to be written.
+#[derive(Clone, Copy, Debug)]
+pub struct Request<'a> {
+    /// Its id.
+    pub id: u64,
+    /// Its method.
+    pub method: &'a str,
+    /// Its params, without metadata.
+    pub params: &'a Params,
+    /// The parts of its metadata, which are joined in order.
+    pub meta: &'a [&'a MetaFields],
+    /// What to do with params that are empty.
+    pub empty: EmptyParams,
+}
+
+impl Request<'_> {
+    /// Appends the request as one line to what waits to be written; nothing if it cannot be written.
+    pub fn append_to(&self, lines: &mut Vec<u8>) -> Result<(), serde_json::Error> {
+        let start = lines.len();
+        lines.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
+        let written = serde_json::to_writer(&mut *lines, &self.id)
+            .and_then(|()| write_method(lines, self.method, self.params, self.meta, self.empty));
+        match written {
+            Ok(()) => end_line(lines, start),
+            Err(_) => lines.truncate(start),
+        }
+        written
+    }
+
+    /// The request as one line.
+    pub fn to_line(&self) -> Result<Vec<u8>, serde_json::Error> {
+        let mut line = Vec::with_capacity(256 + self.params.as_str().len());
+        self.append_to(&mut line)?;
+        Ok(line)
+    }
+}
+
 /// A request as one line. `meta` parts are joined in order.
 pub fn request<P: Serialize + ?Sized>(
     id: u64,
@@ -82,29 +119,15 @@ pub fn request<P: Serialize + ?Sized>(
     meta: &[&MetaFields],
     empty: EmptyParams,
 ) -> Result<Vec<u8>, serde_json::Error> {
-    let mut line = Vec::with_capacity(256);
-    append_request(&mut line, id, method, &Params::write(params)?, meta, empty)?;
-    Ok(line)
-}
-
-/// Appends a request as one line to what waits to be written; nothing if it cannot be written.
-pub fn append_request(
-    lines: &mut Vec<u8>,
-    id: u64,
-    method: &str,
-    params: &Params,
-    meta: &[&MetaFields],
-    empty: EmptyParams,
-) -> Result<(), serde_json::Error> {
-    let start = lines.len();
-    lines.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
-    let written = serde_json::to_writer(&mut *lines, &id)
-        .and_then(|()| write_method(lines, method, params, meta, empty));
-    match written {
-        Ok(()) => end_line(lines, start),
-        Err(_) => lines.truncate(start),
-    }
-    written
+    let params = &Params::write(params)?;
+    let request = Request {
+        id,
+        method,
+        params,
+        meta,
+        empty,
+    };
+    request.to_line()
 }
 
 /// A notification as one line.

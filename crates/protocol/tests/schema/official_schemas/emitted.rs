@@ -457,10 +457,14 @@ fn c_mrtr_15_retries_are_valid_requests() {
         let params = Params::write(&params).unwrap();
         let params = retry_params(&params, &answers, Some(&state)).unwrap();
         let meta = request_meta(MODERN);
-        let mut line = Vec::new();
-        let parts = [&meta];
-        frame::append_request(&mut line, 9, method, &params, &parts, EmptyParams::Omit).unwrap();
-        let message = parsed(line);
+        let request = frame::Request {
+            id: 9,
+            method,
+            params: &params,
+            meta: &[&meta],
+            empty: EmptyParams::Omit,
+        };
+        let message = parsed(request.to_line().unwrap());
         assert_eq!(message["params"]["requestState"], "opaque");
         schema.check(definition, &message);
         let params = &schema.definition(definition).unwrap()["properties"]["params"];

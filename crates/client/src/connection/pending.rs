@@ -1,7 +1,7 @@
 //! One request and its answer: begin, wait, give up.
 //!
-//! An [`Exchange`] that is dropped before its answer came is cancelled: its entry goes at once and
-//! the server is told, off the caller's path (invariant 5).
+//! A [`PendingRequest`] that is dropped before its answer came is cancelled: its entry goes at once
+//! and the server is told, off the caller's path (invariant 5).
 
 use std::fmt;
 use std::future::{Future, poll_fn};
@@ -15,10 +15,10 @@ use serde::Serialize;
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
-use super::writer::{Unsent, WriteMode};
+use super::outlet::Unsent;
+use super::writer::WriteMode;
 use super::{
-    Answer, CallKind, Failure, Link, Outgoing, Outlet, Patience, PostFuture, ProgressQueue,
-    TimeLeft, Waiter, Way,
+    Answer, CallKind, Failure, Link, Patience, PostFuture, ProgressQueue, TimeLeft, Waiter,
 };
 use crate::error::CloseReason;
 use crate::settings::ProgressTokenForm;
@@ -36,12 +36,12 @@ pub(crate) enum ProgressWish {
 }
 
 /// A request on its way.
-pub(crate) struct Exchange {
+pub(crate) struct PendingRequest {
     link: Arc<Link>,
     id: u64,
     answer: oneshot::Receiver<Answer>,
-    /// The way to the answer, if it goes on only while this is polled.
-    post_future: Option<PostFuture>,
+    /// What delivers the request, if it goes on only while this is polled.
+    post: Option<PostFuture>,
     progress: Option<Arc<ProgressQueue>>,
     /// The call has not ended, as far as this side knows.
     open: bool,
@@ -59,7 +59,7 @@ impl Link {
         extra_meta: &MetaFields,
         wish: ProgressWish,
         patience: Patience,
-    ) -> Result<Exchange, Failure> {
+    ) -> Result<PendingRequest, Failure> {
         let not_sent = || Failure::NotSent(self.end_reason().unwrap_or(CloseReason::ClosedHere));
         let kind = match method {
             Listen::NAME => CallKind::Subscription,
@@ -80,30 +80,24 @@ impl Link {
             true => WriteMode::Inline,
             false => WriteMode::Batched,
         };
-        let write =
-            |lines: &mut Vec<u8>| self.write_request(lines, id, method, params, extra_meta, wish);
-        let mut post_future = None;
-        let way = match &self.outlet {
-            Outlet::Stream(writer) => match writer.send(mode, write) {
-                Ok(frame_end) => Way::Stream { frame_end },
-                Err(Unsent::Unwritable(error)) => return Err(Failure::unwritable(error)),
-                Err(Unsent::Closed) => return Err(not_sent()),
-            },
-            Outlet::MessageTransport(transport) => {
-                let mut line = Vec::with_capacity(256 + params.as_str().len());
-                write(&mut line).map_err(Failure::unwritable)?;
-                let way = post_future.insert(transport.carry(Outgoing {
-                    id,
-                    method,
-                    params,
-                    line,
-                }));
-                Way::Carried(way.delivery())
-            }
+        let progress_meta = self.progress_meta(id, wish)?;
+        let no_meta = MetaFields::default();
+        let session_meta = self.session.get().map_or(&no_meta, |session| &session.meta);
+        let request = frame::Request {
+            id,
+            method,
+            params,
+            meta: &[session_meta, &progress_meta, extra_meta],
+            empty: self.quirks.empty_params,
+        };
+        let sent = match self.outlet.send_request(&request, mode) {
+            Ok(sent) => sent,
+            Err(Unsent::Unwritable(error)) => return Err(Failure::unwritable(error)),
+            Err(Unsent::Closed) => return Err(not_sent()),
         };
         let waiter = Waiter {
             answer: sender,
-            way,
+            delivery: sent.delivery,
             kind,
             patience,
             progress: progress.clone(),
@@ -112,43 +106,33 @@ impl Link {
         let _ = calls.in_flight.begin(id, waiter);
         self.watch_time(&mut calls, patience);
         drop(calls);
-        Ok(Exchange {
+        Ok(PendingRequest {
             link: self.clone(),
             id,
             answer,
-            post_future,
+            post: sent.post,
             progress,
             open: true,
         })
     }
 
-    fn write_request(
-        &self,
-        lines: &mut Vec<u8>,
-        id: u64,
-        method: &str,
-        params: &Params,
-        extra_meta: &MetaFields,
-        wish: ProgressWish,
-    ) -> Result<(), serde_json::Error> {
-        let mut progress_meta = MetaFields::default();
-        match (wish, self.quirks.progress_token) {
-            (ProgressWish::None, _) => {}
+    /// The metadata that asks for progress, if it is wanted.
+    fn progress_meta(&self, id: u64, wish: ProgressWish) -> Result<MetaFields, Failure> {
+        let mut fields = MetaFields::default();
+        let added = match (wish, self.quirks.progress_token) {
+            (ProgressWish::None, _) => Ok(()),
             (ProgressWish::Notes, ProgressTokenForm::Number) => {
-                progress_meta.add(meta::PROGRESS_TOKEN, &id)?;
+                fields.add(meta::PROGRESS_TOKEN, &id)
             }
             (ProgressWish::Notes, ProgressTokenForm::Tool) => {
-                progress_meta.add(meta::PROGRESS_TOKEN, &format!("{TOOL_TOKEN}{id}"))?;
+                fields.add(meta::PROGRESS_TOKEN, &format!("{TOOL_TOKEN}{id}"))
             }
-        }
-        let no_meta = MetaFields::default();
-        let session_meta = self.session.get().map_or(&no_meta, |session| &session.meta);
-        let parts = [session_meta, &progress_meta, extra_meta];
-        frame::append_request(lines, id, method, params, &parts, self.quirks.empty_params)
+        };
+        added.map(|()| fields).map_err(Failure::unwritable)
     }
 
     /// Sends a request at once and lets its answer come off the caller's path: for what is said when
-    /// something is dropped. Without a runtime the connection is gone, and nobody there to be told.
+    /// something is dropped. Without a runtime the connection is gone, and the server with it.
     pub(crate) fn request_unawaited(
         self: &Arc<Self>,
         method: &str,
@@ -161,17 +145,17 @@ impl Link {
         let whole = self.timeouts.request;
         let patience = Patience::While(TimeLeft::new(self, whole, whole, None));
         let begun = self.begin(method, &params, extra_meta, ProgressWish::None, patience);
-        if let Ok(mut exchange) = begun {
-            runtime.spawn(async move { exchange.answered().await });
+        if let Ok(mut pending) = begun {
+            runtime.spawn(async move { pending.answered().await });
         }
     }
 }
 
-impl Exchange {
-    /// Lets the answer come also while nobody polls.
+impl PendingRequest {
+    /// Lets the answer come in a task, whether or not this is polled.
     pub(crate) fn unattended(mut self) -> Self {
-        if let Some(post_future) = self.post_future.take() {
-            post_future.start();
+        if let Some(post) = self.post.take() {
+            post.start();
         }
         self
     }
@@ -181,57 +165,36 @@ impl Exchange {
         self.id
     }
 
-    /// Waits for the answer and passes on the progress that comes before it.
-    pub(crate) async fn finish(
-        &mut self,
-        on_progress: impl FnMut(ProgressParams),
-    ) -> Result<Payload, Failure> {
-        match self.progress.clone() {
-            // Few calls ask for progress; the others do without its future.
-            Some(queue) => Box::pin(self.answered_with_progress(&queue, on_progress)).await,
-            None => self.answered().await,
-        }
-    }
-
-    async fn answered_with_progress(
-        &mut self,
-        queue: &ProgressQueue,
-        mut on_progress: impl FnMut(ProgressParams),
-    ) -> Result<Payload, Failure> {
-        loop {
-            tokio::select! {
-                biased;
-                answer = self.answered() => {
-                    // What came before the answer is delivered before it (fault 48).
-                    queue.take().into_iter().for_each(on_progress);
-                    return answer;
-                }
-                () = queue.arrived() => queue.take().into_iter().for_each(&mut on_progress),
-            }
-        }
-    }
-
     /// Waits for the answer.
     pub(crate) async fn answered(&mut self) -> Result<Payload, Failure> {
         if !self.open {
             return Err(Failure::Protocol("the answer was taken before".to_owned()));
         }
-        poll_fn(|context| self.poll_answered(context)).await
+        poll_fn(|context| self.poll_answered(context, drop)).await
     }
 
-    /// Polls for the answer, which comes once.
-    pub(crate) fn poll_answered(&mut self, context: &mut Context<'_>) -> Poll<Answer> {
-        if let Some(post_future) = &mut self.post_future
-            && Pin::new(post_future).poll(context).is_ready()
+    /// Polls for the answer, which comes once, and passes on the progress that came before it
+    /// (fault 48).
+    pub(crate) fn poll_answered(
+        &mut self,
+        context: &mut Context<'_>,
+        on_progress: impl FnMut(ProgressParams),
+    ) -> Poll<Answer> {
+        if let Some(post) = &mut self.post
+            && Pin::new(post).poll(context).is_ready()
         {
-            self.post_future = None;
+            self.post = None;
         }
-        let answer = ready!(Pin::new(&mut self.answer).poll(context));
+        let answer = Pin::new(&mut self.answer).poll(context);
+        if let Some(queue) = &self.progress {
+            queue.take(context).into_iter().for_each(on_progress);
+        }
+        let answer = ready!(answer);
         self.open = false;
-        if let Some(post_future) = self.post_future.take() {
-            // The answer came on another way; this one is gone to its end, so that its connection
-            // can be used again.
-            post_future.start();
+        if let Some(post) = self.post.take() {
+            // The answer came elsewhere. The delivery goes on to its end in a task, so that its
+            // connection can be used again.
+            post.start();
         }
         // Every call that leaves the table is answered, so a lost channel means the table is gone.
         let lost = || Err(Failure::OutcomeUnknown(CloseReason::ClosedHere));
@@ -239,17 +202,17 @@ impl Exchange {
     }
 }
 
-impl fmt::Debug for Exchange {
+impl fmt::Debug for PendingRequest {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter
-            .debug_struct("Exchange")
+            .debug_struct("PendingRequest")
             .field("id", &self.id)
             .field("open", &self.open)
             .finish_non_exhaustive()
     }
 }
 
-impl Drop for Exchange {
+impl Drop for PendingRequest {
     fn drop(&mut self) {
         if self.open {
             let reason = "cancelled by the caller";
