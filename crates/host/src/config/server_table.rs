@@ -1,14 +1,14 @@
 //! The keys of one server's table.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use attache_client::authorization::Reach;
+use attache_client::process::Launch;
 use attache_client::protocol::frame::EmptyParams;
 use attache_client::protocol::{Implementation, LogLevel, Revision};
 use attache_client::{
     CancelForm, EraChoice, ErrorAlias, InitializedNotice, MissingInputSchema, ProgressTokenForm,
-    Quirks, ShutdownForm, Timeouts, UndeclaredRequests,
+    Proxy, Quirks, Server, Settings, ShutdownForm, Timeouts, UndeclaredRequests,
 };
 
 use url::Url;
@@ -16,9 +16,9 @@ use url::Url;
 use super::profile::Profile;
 use super::section::{Complaint, Section, WordOrSection};
 use super::{
-    AuthConfig, CacheRules, CacheUse, CallRetry, Decision, Dialect, Grant, HttpFlavor, Origin,
-    PolicyRules, ReadOnlyHint, Restart, RestartWhen, Retry, RetryOn, ServerConfig, ServerName,
-    Source, Start, ToolFilter, Transport,
+    AuthConfig, CacheRules, CacheUse, CallRetry, Decision, Dialect, Grant, HttpFlavor, HttpServer,
+    Origin, PolicyRules, ReadOnlyHint, Restart, RestartWhen, Retry, RetryOn, ServerConfig,
+    ServerName, Source, Start, ToolFilter, Transport,
 };
 
 /// How a server is written down.
@@ -64,18 +64,15 @@ pub(super) fn read_server(
         .choice("dialect", DIALECTS)
         .unwrap_or_else(|| profile.dialect());
     let (era, protocol) = read_version(section, profile);
-    let nowhere = Transport::Stdio {
-        command: String::new(),
-        args: Vec::new(),
-        env: BTreeMap::new(),
-        cwd: None,
-    };
-    let mut server = ServerConfig {
+    let nowhere = Server::new(Transport::Stdio(Launch::new(""))).settings(Settings {
         era,
         protocol,
-        dialect,
         quirks: profile.quirks(dialect),
         timeouts: profile.timeouts(),
+        ..Settings::default()
+    });
+    let mut server = ServerConfig {
+        dialect,
         retry: profile.retry(),
         cache: profile.cache(),
         ..ServerConfig::new(name, nowhere, source)
@@ -85,7 +82,7 @@ pub(super) fn read_server(
         quirks.finish();
     }
     if let Some(timeouts) = section.section("timeouts") {
-        read_timeouts(&timeouts, &mut server.timeouts);
+        read_timeouts(&timeouts, &mut server.server.settings.timeouts);
         timeouts.finish();
     }
     if let Some(retry) = section.section("retry") {
@@ -94,13 +91,13 @@ pub(super) fn read_server(
     }
     server.client = read_client(section);
     let levels = LogLevel::ALL.map(|level| (level.as_str(), level));
-    server.log_level = section.choice("log_level", &levels);
+    server.server.settings.log_level = section.choice("log_level", &levels);
     let capabilities = [
         ("lenient", UndeclaredRequests::Send),
         ("strict", UndeclaredRequests::Refuse),
     ];
     let capabilities = section.choice("capabilities", &capabilities);
-    set(&mut server.capabilities, capabilities);
+    set(&mut server.server.settings.capabilities, capabilities);
     read_restart(section, &mut server.restart);
     read_cache(section, &mut server.cache);
     if let Some(policy) = section.word_or_section("policy") {
@@ -127,7 +124,9 @@ pub(super) fn read_server(
         tools.finish();
     }
     // All keys were read first, so that their errors are told together with a missing command.
-    server.transport = transport?;
+    let (transport, auth) = transport?;
+    server.auth = auth;
+    *server.server.transport_mut() = transport;
     Some(server)
 }
 
@@ -143,7 +142,11 @@ const COMMAND_KEYS: &[&str] = &["args", "env", "cwd"];
 /// Keys that go with a URL.
 const URL_KEYS: &[&str] = &["headers", "ca_file", "auth", "allow_plain_http"];
 
-fn read_transport(section: &Section<'_>, form: Form, origin: Origin) -> Option<Transport> {
+fn read_transport(
+    section: &Section<'_>,
+    form: Form,
+    origin: Origin,
+) -> Option<(Transport, AuthConfig)> {
     // All of them count as known, also where one is out of place.
     for key in COMMAND_KEYS.iter().chain(URL_KEYS) {
         section.has(key);
@@ -198,7 +201,7 @@ fn read_transport(section: &Section<'_>, form: Form, origin: Origin) -> Option<T
         section.complain(key, Complaint::new(message).hint("delete it"));
     }
     match kind {
-        Kind::Stdio => read_stdio(section, origin),
+        Kind::Stdio => Some((read_stdio(section, origin)?, AuthConfig::default())),
         Kind::Http(flavor) => read_http(section, url_key, flavor),
     }
 }
@@ -218,12 +221,13 @@ fn read_stdio(section: &Section<'_>, origin: Origin) -> Option<Transport> {
     }
     let args = section.texts("args").unwrap_or_default();
     let cwd = read_cwd(section, origin);
-    Some(Transport::Stdio {
-        command: beside_the_file(command?, section),
-        args,
-        env,
-        cwd,
-    })
+    let mut launch = Launch::new(beside_the_file(command?, section)).args(args);
+    launch.cwd = cwd;
+    let vars = env
+        .iter()
+        .map(|(name, value)| (name.into(), value.expose().into()));
+    launch.vars.extend(vars);
+    Some(Transport::Stdio(launch))
 }
 
 /// Where a server starts (S21). One that came with a folder, or with a file that was named, starts
@@ -260,7 +264,7 @@ fn read_http(
     section: &Section<'_>,
     url_key: &'static str,
     flavor: HttpFlavor,
-) -> Option<Transport> {
+) -> Option<(Transport, AuthConfig)> {
     let url = section.text(url_key);
     if let Some(url) = &url
         && !section.is_unexpanded(url)
@@ -284,23 +288,26 @@ fn read_http(
         auth.finish();
         read
     });
-    let mut auth = auth.unwrap_or_default();
-    auth.allow_plain_http = section.truth("allow_plain_http").unwrap_or(false);
+    let auth = auth.unwrap_or_default();
+    let allow_plain_http = section.truth("allow_plain_http").unwrap_or(false);
     let url = url?;
     let is_authorization = |name: &String| name.eq_ignore_ascii_case("authorization");
     let has_credentials = auth.token.is_some() || headers.keys().any(is_authorization);
-    if has_credentials && !auth.allow_plain_http && crosses_the_network_in_plain(&url) {
+    if has_credentials && !allow_plain_http && crosses_the_network_in_plain(&url) {
         let message = "plain http would show its token to everybody on the way";
         let hint = "use https, or say \"allow_plain_http = true\"";
         section.complain(url_key, Complaint::new(message).hint(hint));
     }
-    Some(Transport::Http {
-        url,
+    let http = HttpServer {
         flavor,
         headers,
         ca_file,
-        auth,
-    })
+        // As every other tool of the user does.
+        proxy: Proxy::Environment,
+        allow_plain_http,
+        ..HttpServer::new(url)
+    };
+    Some((Transport::Http(http), auth))
 }
 
 /// The client refuses such requests too; here it is told at the line that can be mended.
@@ -363,8 +370,6 @@ fn read_auth(auth: &Section<'_>) -> AuthConfig {
         redirect_port: port.and_then(|port| u16::try_from(port).ok()),
         issuer: auth.text("issuer"),
         token: auth.secret("token"),
-        // It is a key of the server, which has headers that need it too.
-        allow_plain_http: false,
     };
     let has_credentials = auth.has("client_id") && auth.has("client_secret");
     if read.grant == Grant::ClientCredentials && !has_credentials {
@@ -418,7 +423,7 @@ fn fits(revision: Revision, era: Option<EraChoice>) -> bool {
 }
 
 fn read_quirks(section: &Section<'_>, server: &mut ServerConfig) {
-    let quirks: &mut Quirks = &mut server.quirks;
+    let quirks: &mut Quirks = &mut server.server.settings.quirks;
     let cancel = [
         ("standard", CancelForm::Standard),
         ("lsp", CancelForm::Lsp),
