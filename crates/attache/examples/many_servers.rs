@@ -2,12 +2,10 @@
 //! `cargo run --example many_servers -- node server.js`
 #![expect(clippy::print_stdout, reason = "an example talks to its reader")]
 
-use std::collections::BTreeMap;
 use std::error::Error;
 
-use attache::host::config::{Config, ServerConfig, ServerName, Source, Transport};
 use attache::host::policy::CallOrigin;
-use attache::{Host, json};
+use attache::{Host, Server, json};
 
 fn main() -> Result<(), Box<dyn Error>> {
     attache::process::guardian::enable();
@@ -20,20 +18,16 @@ fn main() -> Result<(), Box<dyn Error>> {
 }
 
 async fn run(program: String, arguments: Vec<String>) -> Result<(), Box<dyn Error>> {
-    let mut host = Host::builder(Config::default());
+    let mut host = Host::builder();
     for (name, command) in [
         ("one", program.as_str()),
         ("two", program.as_str()),
         ("missing", "no-such-program"),
     ] {
-        let transport = Transport::Stdio {
-            command: command.to_owned(),
-            args: arguments.clone(),
-            env: BTreeMap::new(),
-            cwd: None,
-        };
-        let server = ServerConfig::new(ServerName::new(name)?, transport, Source::program());
-        host = host.adhoc_server(server);
+        host = host.server(
+            name,
+            Server::stdio(command, &arguments).inherit_environment(),
+        );
     }
     let host = host.start();
 

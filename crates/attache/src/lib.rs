@@ -112,24 +112,14 @@
 //! crash, with names, policy and caches. [`host`] has everything that belongs to it.
 //!
 //! ```no_run
-//! use attache::host::config::{Config, ServerConfig, ServerName, Source, Transport};
 //! use attache::host::policy::CallOrigin;
-//! use attache::{Host, json};
+//! use attache::{Host, Server, json};
 //!
 //! # async fn run() -> Result<(), Box<dyn std::error::Error>> {
-//! let fetch = Transport::Stdio {
-//!     command: "uvx".to_owned(),
-//!     args: vec!["mcp-server-fetch".to_owned()],
-//!     env: Default::default(),
-//!     cwd: None,
-//! };
-//! let mut config = Config::default();
-//! let name = ServerName::new("fetch")?;
-//! config
-//!     .servers
-//!     .insert(name.clone(), ServerConfig::new(name, fetch, Source::program()));
-//!
-//! let host = Host::builder(config).start();
+//! let host = Host::builder()
+//!     .server("fetch", Server::stdio("uvx", ["mcp-server-fetch"]))
+//!     .server("notes", Server::http("https://example.org/mcp"))
+//!     .start();
 //! let answer = host
 //!     .call("fetch/fetch", json!({"url": "https://example.org"}))
 //!     .origin(CallOrigin::Person)
@@ -140,6 +130,12 @@
 //! # }
 //! ```
 //!
+//! # Where things are
+//!
+//! What most programs need is at the root. [`client`] has the rest of one connection, [`protocol`]
+//! the types of MCP, [`host`] everything about many servers, [`process`] and [`authorization`] what
+//! their names say.
+//!
 //! # Writing a server
 //!
 //! With the feature `server` the kit for servers is at hand as `attache::server`.
@@ -149,7 +145,16 @@
            [`server::Server`]."
 )]
 
-pub use attache_client::*;
+pub use attache_client as client;
+pub use attache_client::authorization::{self, Secret};
+pub use attache_client::process;
+pub use attache_client::protocol::{self, Revision};
+pub use attache_client::{
+    Change, Client, CloseReason, ConnectError, ElicitationModes, EraChoice, Error, Event, Events,
+    HttpError, HttpFlavor, HttpServer, Limits, Meaning, Proxy, Quirks, Refusal, Request,
+    ResponseFuture, SamplingTools, Server, ServerError, Settings, Statistics, TaskHandle,
+    TaskStart, Timeouts, Transport, Watch,
+};
 pub use attache_host as host;
 pub use attache_host::Host;
 #[cfg(feature = "server")]

@@ -5,12 +5,13 @@
 
 use std::time::Duration;
 
+use attache::Client;
+use attache::client::ShutdownForm;
 use attache::host::config::ServerName;
 use attache::host::events::{Event, EventKind};
 use attache::host::snapshot::ServerState;
 use attache::host::{Error, Host};
 use attache::protocol::LogLevel;
-use attache::{Client, ShutdownForm};
 use tokio::task::JoinHandle;
 
 use crate::ask::{self, TerminalQuestions};
@@ -52,7 +53,9 @@ impl CommandHost {
             .map(|(name, problem)| (name.clone(), problem_failure(problem)))
             .collect();
         let waiting = selection.waiting().to_vec();
-        let forms = selection.servers().map(|server| server.quirks.shutdown);
+        let forms = selection
+            .servers()
+            .map(|server| server.server.settings.quirks.shutdown);
         let shutdown = forms
             .into_iter()
             .find(|form| *form != ShutdownForm::Close)

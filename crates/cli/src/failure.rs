@@ -237,6 +237,7 @@ impl From<HostError> for Failure {
                 }
             }
             HostError::Request { error, .. } => error.into(),
+            other => Self::failed(other.to_string()),
         };
         match server {
             Some(server) => failure.of(&server),
@@ -310,6 +311,7 @@ impl From<Error> for Failure {
             Error::Unsupported { .. } => Self::failed(message),
             Error::Input(_) => Self::usage(message),
             Error::Refused { .. } => Self::new(Kind::Refused, Exit::Cancelled, message),
+            _ => Self::failed(message),
         }
     }
 }
@@ -357,7 +359,8 @@ impl Failure {
             },
             ConnectError::Protocol(_) => failure.hint("check that what answers is an MCP server"),
             ConnectError::Http(problem) => Self::from_http(problem, failure.message),
-            ConnectError::NoServer { .. } | ConnectError::StreamsUsedUp => failure,
+            // Their messages say what to do.
+            _ => failure,
         }
     }
 

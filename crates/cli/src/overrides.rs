@@ -6,7 +6,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use attache::host::config::{Dialect, Secret, ServerConfig, Transport};
+use attache::host::config::{Dialect, ServerConfig, Transport};
 use attache::protocol::{LogLevel, Revision};
 use attache::{EraChoice, Quirks};
 use clap::Args;
@@ -69,36 +69,38 @@ impl Overrides {
     }
 
     pub(crate) fn apply(&self, server: &mut ServerConfig) {
+        let settings = &mut server.server.settings;
         if let Some(era) = self.era {
-            server.era = era;
+            settings.era = era;
         }
         if let Some(revision) = self.protocol {
-            server.protocol = Some(revision);
+            settings.protocol = Some(revision);
         }
         if let Some(dialect) = self.dialect {
             server.dialect = dialect;
-            server.quirks = match dialect {
+            settings.quirks = match dialect {
                 Dialect::Lsp => Quirks::lsp(),
                 Dialect::Standard | Dialect::Custom => Quirks::default(),
             };
         }
-        let timeouts = &mut server.timeouts;
+        let timeouts = &mut settings.timeouts;
         if let Some(time) = self.start_timeout {
             timeouts.start = time;
         }
         if let Some(time) = self.timeout {
-            // A user who names a time means it, whatever progress there is.
+            // A person who names a time means it, whatever progress there is.
             timeouts.request = time;
             timeouts.read = time;
             timeouts.call = time;
             timeouts.maximum = time;
         }
-        if let Transport::Stdio { env, cwd, .. } = &mut server.transport {
-            for (name, value) in &self.environment {
-                env.insert(name.clone(), Secret::new(value.as_str()));
-            }
+        if let Transport::Stdio(launch) = server.server.transport_mut() {
+            let variables = self.environment.iter();
+            launch
+                .vars
+                .extend(variables.map(|(name, value)| (name.into(), value.into())));
             if let Some(folder) = &self.folder {
-                *cwd = Some(folder.clone());
+                launch.cwd = Some(folder.clone());
             }
         }
     }

@@ -7,14 +7,13 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use attache::EraChoice;
 use attache::host::config::{
-    AuthConfig, Config, HttpFlavor, Origin, Problem, Restart, RestartWhen, ServerConfig,
-    ServerName, Severity, Source, Transport,
+    Config, Origin, Problem, Restart, RestartWhen, ServerConfig, ServerName, Severity, Source,
 };
 use attache::host::policy::{Answers, Lock, Pins};
 use attache::host::{Accounts, Error, Host, HostBuilder, Lifetime, nearest};
 use attache::protocol::LogLevel;
+use attache::{EraChoice, Proxy, Server};
 use attache_builtin::demo;
 
 use crate::configuration::{Configuration, problem_failure};
@@ -22,7 +21,7 @@ use crate::failure::Failure;
 use crate::overrides::Overrides;
 use crate::target::{Target, program_name};
 
-/// A server inside this executable. Naming it suffices, unless a configured one has the name.
+/// A server inside this executable. Naming it selects it, unless a configured one has the name.
 #[derive(Debug)]
 pub(crate) struct BuiltIn {
     pub(crate) name: &'static str,
@@ -68,7 +67,7 @@ pub(crate) struct ServerSelection {
     typed: Option<ServerConfig>,
     /// Servers that are written down wrongly, and how.
     misconfigured: Vec<(String, Problem)>,
-    /// Servers inside this executable that take part only by name.
+    /// Servers inside this executable that were not named.
     waiting: Vec<&'static BuiltIn>,
     /// The user has approved calls where the policy says to ask.
     is_approved: bool,
@@ -98,11 +97,12 @@ impl ServerSelection {
         overrides: &Overrides,
     ) -> Result<Self, Failure> {
         let mut selection = match target {
-            Target::Command { program, arguments } => Self::typed(
-                &program_name(program),
-                stdio(program.clone(), arguments.clone()),
-            ),
-            Target::Url(url) => Self::typed(host_of(url), http(url)),
+            Target::Command { program, arguments } => {
+                Self::typed(&program_name(program), Server::stdio(program, arguments))
+            }
+            Target::Url(url) => {
+                Self::typed(host_of(url), Server::http(url).proxy(Proxy::Environment))
+            }
             Target::All => Self::configured(configuration)?,
             Target::Named(name) => Self::configured(configuration)?.only(name)?,
         };
@@ -158,9 +158,9 @@ impl ServerSelection {
         })
     }
 
-    fn typed(name: &str, transport: Transport) -> Self {
-        let mut server =
-            ServerConfig::new(ServerName::from_any(name), transport, Source::program());
+    fn typed(name: &str, server: Server) -> Self {
+        let name = ServerName::from_any(name);
+        let mut server = ServerConfig::new(name, server, Source::program());
         // Who has just typed a command wants to see how it fails, not how it fails five times.
         server.restart = Restart {
             when: RestartWhen::Never,
@@ -217,8 +217,8 @@ impl ServerSelection {
             ..Self::default()
         };
         for server in other.config.servers.values_mut().chain(&mut other.typed) {
-            server.era = EraChoice::Auto;
-            server.protocol = None;
+            server.server.settings.era = EraChoice::Auto;
+            server.server.settings.protocol = None;
         }
         other
     }
@@ -323,7 +323,8 @@ impl ServerSelection {
             }
             None => Answers::in_memory(),
         };
-        let mut builder = Host::builder(self.config)
+        let mut builder = Host::builder()
+            .config(self.config)
             .lifetime(Lifetime::OneShot)
             .accounts(accounts)
             .pins(Arc::new(pins))
@@ -367,10 +368,9 @@ impl BuiltIn {
         let executable = std::env::current_exe().map_err(|error| {
             Failure::unexpected(format!("cannot find this program's own file: {error}"))
         })?;
-        let command = executable.to_string_lossy().into_owned();
-        let transport = stdio(command, self.words.map(str::to_owned).to_vec());
         let name = ServerName::from_any(self.name);
-        Ok(ServerConfig::new(name, transport, Source::program()))
+        let server = Server::stdio(executable, self.words);
+        Ok(ServerConfig::new(name, server, Source::program()))
     }
 
     /// The one that a server of a selection is, unless that is a configured one or was typed.
@@ -379,25 +379,6 @@ impl BuiltIn {
             Origin::Program => built_in(server.name.as_str()),
             _ => None,
         }
-    }
-}
-
-fn stdio(command: String, args: Vec<String>) -> Transport {
-    Transport::Stdio {
-        command,
-        args,
-        env: BTreeMap::new(),
-        cwd: None,
-    }
-}
-
-fn http(url: &str) -> Transport {
-    Transport::Http {
-        url: url.to_owned(),
-        flavor: HttpFlavor::default(),
-        headers: BTreeMap::new(),
-        ca_file: None,
-        auth: AuthConfig::default(),
     }
 }
 

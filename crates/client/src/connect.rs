@@ -14,8 +14,9 @@ use crate::http::{HttpFlavor, HttpTarget, SseTransport, SseUnavailable, Streamab
 use crate::keep_alive::KeepAlive;
 use crate::negotiate::{Negotiation, Opening, opening};
 use crate::question_clock::QuestionClock;
-use crate::server::{Server, Target};
+use crate::server::Server;
 use crate::settings::EraChoice;
+use crate::transport::{HttpServer, Transport};
 use attache_process::InputRead;
 
 /// How often connecting is repeated for a server that answers that it fails, and the first pause.
@@ -60,10 +61,15 @@ impl Server {
 
     /// `keep_alive` holds what was started, so that a time-out can still read its last words.
     async fn connect_in_time(&self, keep_alive: &mut Option<KeepAlive>) -> Result<Client, Error> {
-        if let Target::Http(target) = &self.target
-            && target.flavor == HttpFlavor::Sse
+        let transport = self.transport();
+        if let Some(setting) = self.misplaced {
+            let transport = transport.kind();
+            return Err(ConnectError::Misplaced { setting, transport }.into());
+        }
+        if let Transport::Http(http) = transport
+            && http.flavor == HttpFlavor::Sse
         {
-            return self.connect_sse(target, keep_alive).await;
+            return self.connect_sse(self.endpoint(http), keep_alive).await;
         }
         let mut opening = self.opening();
         let mut again = self.may_restart();
@@ -74,10 +80,10 @@ impl Server {
                 Ok(client) => return Ok(client),
                 Err(error) => error,
             };
-            match (&self.target, &error) {
+            match (transport, &error) {
                 // Some legacy servers leave when the first message is not `initialize`; they get a
                 // second start (fault 30).
-                (Target::Process(_), ConnectError::Lost(_))
+                (Transport::Stdio(_), ConnectError::Lost(_))
                     if again && opening == Opening::Probe =>
                 {
                     again = false;
@@ -86,7 +92,7 @@ impl Server {
                 }
                 // What an earlier program found out holds no more.
                 (
-                    Target::Process(_) | Target::Http(_),
+                    Transport::Stdio(_) | Transport::Http(_),
                     ConnectError::Refused(_) | ConnectError::NoCommonRevision { .. },
                 ) if again && self.told_legacy.swap(false, Ordering::Relaxed) => {
                     again = false;
@@ -94,12 +100,13 @@ impl Server {
                     opening = Opening::Probe;
                 }
                 // A server that fails has not said what it speaks (eras.md 2.2).
-                (Target::Http(_), ConnectError::Http(http))
+                (Transport::Http(_), ConnectError::Http(http))
                     if http.is_failure() && failures < FAILURE_REPEATS =>
                 {
                     pause_after(&mut failures).await;
                 }
-                (Target::Http(target), _) if self.may_be_sse(target, &error) => {
+                (Transport::Http(http), _) if self.may_be_sse(http, &error) => {
+                    let target = self.endpoint(http);
                     return self.fall_back_to_sse(target, keep_alive, error).await;
                 }
                 _ => return Err(self.no_session(error)),
@@ -146,7 +153,7 @@ impl Server {
 
     /// Whether a refusal of both handshakes may come from a server of the oldest transport, which
     /// takes no message at this address (C-SHM-32).
-    fn may_be_sse(&self, target: &HttpTarget, error: &ConnectError) -> bool {
+    fn may_be_sse(&self, http: &HttpServer, error: &ConnectError) -> bool {
         let refused = match error {
             ConnectError::Http(http) => {
                 matches!(http.status(), Some(200..=299 | 400 | 404..=406 | 415 | 501))
@@ -154,7 +161,7 @@ impl Server {
             ConnectError::Refused(_) => true,
             _ => false,
         };
-        refused && self.settings.era != EraChoice::Modern && target.flavor == HttpFlavor::Detect
+        refused && self.settings.era != EraChoice::Modern && http.flavor == HttpFlavor::Detect
     }
 
     /// HTTP+SSE and nothing else.
@@ -223,11 +230,11 @@ impl Server {
 
     /// How many processes the next connect may start at the most.
     pub fn max_processes_per_connect(&self) -> u64 {
-        match (&self.target, self.opening()) {
-            (Target::Process(_), Opening::Probe) if self.may_restart() => 2,
-            (Target::Process(_), _) if self.is_told_legacy() => 2,
-            (Target::Process(_), _) => 1,
-            (Target::Streams(_) | Target::Http(_), _) => 0,
+        match (self.transport(), self.opening()) {
+            (Transport::Stdio(_), Opening::Probe) if self.may_restart() => 2,
+            (Transport::Stdio(_), _) if self.is_told_legacy() => 2,
+            (Transport::Stdio(_), _) => 1,
+            (Transport::Streams(_) | Transport::Http(_), _) => 0,
         }
     }
 
@@ -267,8 +274,8 @@ impl Server {
 
     /// Opens the streams, starting the process if there is one, and sets the tasks to work.
     async fn open(&self, keep_alive: &mut Option<KeepAlive>) -> Result<Opened, Error> {
-        match &self.target {
-            Target::Process(launch) => {
+        match self.transport() {
+            Transport::Stdio(launch) => {
                 // A former attempt ends before the next one begins (fault 8).
                 if let Some(former) = keep_alive.take() {
                     former.abandon().await;
@@ -285,16 +292,14 @@ impl Server {
                 ));
                 Ok(Opened { link, input_read })
             }
-            Target::Streams(streams) => {
-                let streams = streams
-                    .lock()
-                    .take()
-                    .ok_or(Error::Connect(ConnectError::StreamsUsedUp))?;
-                let link = self.link(self.stream_writer(streams.write));
-                *keep_alive = Some(KeepAlive::of_streams(&link, streams.read));
+            Transport::Streams(streams) => {
+                let (read, write) = streams.take().ok_or(ConnectError::StreamsUsedUp)?;
+                let link = self.link(self.stream_writer(write));
+                *keep_alive = Some(KeepAlive::of_streams(&link, read));
                 Ok(Opened::of(link))
             }
-            Target::Http(target) => {
+            Transport::Http(http) => {
+                let target = self.endpoint(http);
                 let transport = Streamable::new(target, &self.settings).map_err(Error::Input)?;
                 let link = self.link(transport.clone());
                 transport.attach(&link);
@@ -314,9 +319,9 @@ impl Server {
 
     /// The time in which a person is being asked. A login concerns every connection to its server.
     fn asked(&self) -> QuestionClock {
-        match &self.target {
-            Target::Http(target) => target.asked.clone(),
-            Target::Process(_) | Target::Streams(_) => QuestionClock::default(),
+        match self.transport() {
+            Transport::Http(http) => self.endpoint(http).asked.clone(),
+            Transport::Stdio(_) | Transport::Streams(_) => QuestionClock::default(),
         }
     }
 }

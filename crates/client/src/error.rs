@@ -13,6 +13,7 @@ use attache_process::{ExitReason, SpawnError};
 
 /// What went wrong.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub enum Error {
     /// The server's process could not be started.
     Spawn(Arc<SpawnError>),
@@ -163,6 +164,7 @@ impl From<SpawnError> for Error {
 
 /// Why no session came about (X-INIT-18: distinct failures).
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub enum ConnectError {
     /// The server did not answer the handshake in time; its process was stopped.
     TimedOut {
@@ -195,6 +197,20 @@ pub enum ConnectError {
     },
     /// The streams of this server were used by an earlier connection.
     StreamsUsedUp,
+    /// Something was set that the server's transport does not have, such as a header of a child
+    /// process.
+    Misplaced {
+        /// What was set.
+        setting: &'static str,
+        /// How the server is reached.
+        transport: &'static str,
+    },
+}
+
+impl From<ConnectError> for Error {
+    fn from(error: ConnectError) -> Self {
+        Self::Connect(error)
+    }
 }
 
 impl fmt::Display for ConnectError {
@@ -246,6 +262,11 @@ impl fmt::Display for ConnectError {
             Self::StreamsUsedUp => {
                 formatter.write_str("the streams were used by an earlier connection; open new ones")
             }
+            Self::Misplaced { setting, transport } => write!(
+                formatter,
+                "{setting:?} was set, which a server reached over {transport} does not have; \
+                 leave it out"
+            ),
         }
     }
 }
@@ -256,6 +277,7 @@ fn or_nothing(text: &str) -> &str {
 
 /// Why a connection ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum CloseReason {
     /// This side closed it.
     ClosedHere,
@@ -373,6 +395,7 @@ impl std::error::Error for ServerError {}
 
 /// What an error code means in its context.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Meaning {
     /// The resource does not exist.
     ResourceNotFound,

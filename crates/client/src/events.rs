@@ -12,6 +12,7 @@ use crate::fanout::Fanout;
 
 /// Something a server said without being asked, or did against the protocol.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum Event {
     /// A log message.
     Log(LogMessageParams),

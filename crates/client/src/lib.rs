@@ -29,6 +29,7 @@ mod settings;
 mod stderr;
 mod tasks;
 mod telling_line;
+mod transport;
 mod watch;
 
 pub use attache_auth as authorization;
@@ -52,4 +53,5 @@ pub use settings::{
 pub use stderr::{Stderr, StderrLines};
 pub use tasks::{TaskHandle, TaskStart, TaskState};
 pub use telling_line::{complaint, telling_line};
+pub use transport::{HttpServer, Streams, Transport};
 pub use watch::{Change, Follow, Followed, Watch};

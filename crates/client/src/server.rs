@@ -1,11 +1,11 @@
 //! A server one can connect to: how to start it, what to tell it, what to remember about it.
 
-use parking_lot::Mutex;
 use std::ffi::OsString;
+use std::fmt;
 use std::future::Future;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use attache_protocol::{
@@ -15,9 +15,10 @@ use attache_protocol::{
 use tokio::io::{AsyncRead, AsyncWrite, DuplexStream};
 
 use crate::handlers::{ElicitationModes, Handlers, Refusal, SamplingTools};
-use crate::http::{HttpFlavor, HttpTarget, PlainHttp};
+use crate::http::{HttpFlavor, HttpTarget};
 use crate::settings::{EraChoice, Limits, Quirks, Settings, TasksExtension, Timeouts};
-use attache_auth::Authorizer;
+use crate::transport::{HttpServer, Streams, Transport};
+use attache_auth::{Authorizer, Secret};
 use attache_net::Proxy;
 use attache_process::{Environment, Guardianship, Launch};
 
@@ -37,9 +38,15 @@ use attache_process::{Environment, Guardianship, Launch};
 /// ```
 #[derive(Clone)]
 pub struct Server {
-    pub(crate) target: Target,
-    pub(crate) settings: Settings,
+    transport: Transport,
+    /// Versions, time-outs, limits and quirks of its connections.
+    pub settings: Settings,
     pub(crate) handlers: Handlers,
+    authorizer: Option<Arc<dyn Authorizer>>,
+    /// The first setting that the transport does not have.
+    pub(crate) misplaced: Option<&'static str>,
+    /// What connections to an address share; clones share it until they are changed.
+    endpoint: Arc<OnceLock<HttpTarget>>,
     /// What earlier connections found out; shared by clones (C-MOD-16).
     pub(crate) known_legacy: Arc<AtomicBool>,
     /// What an earlier program found out; shared by clones.
@@ -48,20 +55,6 @@ pub struct Server {
     pub(crate) probe_in_vain: Arc<AtomicBool>,
     /// How many processes were started; shared by clones.
     pub(crate) processes: Arc<AtomicU64>,
-}
-
-/// What a server is reached by.
-#[derive(Clone)]
-pub(crate) enum Target {
-    Process(Launch),
-    Streams(Arc<Mutex<Option<Streams>>>),
-    Http(Box<HttpTarget>),
-}
-
-/// Both halves of a byte stream.
-pub(crate) struct Streams {
-    pub(crate) read: Box<dyn AsyncRead + Send + Unpin>,
-    pub(crate) write: Box<dyn AsyncWrite + Send + Unpin>,
 }
 
 /// The buffer between the two ends of [`Server::memory`].
@@ -73,7 +66,7 @@ impl Server {
     where
         A: Into<OsString>,
     {
-        Self::new(Target::Process(Launch::new(program).args(args)))
+        Self::new(Transport::Stdio(Launch::new(program).args(args)))
     }
 
     /// A server at the other end of a pair of byte streams. They serve one connection.
@@ -81,11 +74,7 @@ impl Server {
         read: impl AsyncRead + Send + Unpin + 'static,
         write: impl AsyncWrite + Send + Unpin + 'static,
     ) -> Self {
-        let streams = Streams {
-            read: Box::new(read),
-            write: Box::new(write),
-        };
-        Self::new(Target::Streams(Arc::new(Mutex::new(Some(streams)))))
+        Self::new(Transport::Streams(Streams::new(read, write)))
     }
 
     /// A server in this process: speak MCP on the returned stream.
@@ -96,17 +85,21 @@ impl Server {
     }
 
     /// A server at an address, spoken to over HTTP: Streamable HTTP of either era, or the older
-    /// HTTP+SSE if the server knows nothing else; [`Server::http_flavor`] narrows that down. What is wrong with the address is told when
-    /// connecting.
+    /// HTTP+SSE if the server knows nothing else; [`Server::http_flavor`] narrows that down. What is
+    /// wrong with the address is told when connecting.
     pub fn http(address: impl AsRef<str>) -> Self {
-        Self::new(Target::Http(Box::new(HttpTarget::new(address.as_ref()))))
+        Self::new(Transport::Http(HttpServer::new(address.as_ref())))
     }
 
-    fn new(target: Target) -> Self {
+    /// A server that is reached in this way.
+    pub fn new(transport: Transport) -> Self {
         Self {
-            target,
+            transport,
             settings: Settings::default(),
             handlers: Handlers::default(),
+            authorizer: None,
+            misplaced: None,
+            endpoint: Arc::default(),
             known_legacy: Arc::default(),
             told_legacy: Arc::default(),
             probe_in_vain: Arc::default(),
@@ -114,80 +107,109 @@ impl Server {
         }
     }
 
-    /// Sets a variable in the server's environment.
+    /// How it is reached.
+    pub fn transport(&self) -> &Transport {
+        &self.transport
+    }
+
+    /// How it is reached, to be changed. From here on it shares no connections with its clones.
+    pub fn transport_mut(&mut self) -> &mut Transport {
+        self.endpoint = Arc::default();
+        &mut self.transport
+    }
+
+    /// Sets a variable in the environment of a child process. As with everything that only one
+    /// transport has, connecting fails with [`ConnectError::Misplaced`](crate::ConnectError) if the
+    /// server is reached by another.
     #[must_use]
     pub fn env(self, name: impl Into<OsString>, value: impl Into<OsString>) -> Self {
-        self.launch(|launch| launch.var(name, value))
+        self.launch("env", |launch| {
+            launch.vars.insert(name.into(), value.into());
+        })
     }
 
     /// Lets the server inherit this process's whole environment instead of an allow-list (S12).
     #[must_use]
     pub fn inherit_environment(self) -> Self {
-        self.launch(|launch| launch.environment(Environment::Inherit))
+        self.launch("inherit_environment", |launch| {
+            launch.environment = Environment::Inherit
+        })
     }
 
     /// Starts the server in a folder.
     #[must_use]
     pub fn current_dir(self, folder: impl Into<PathBuf>) -> Self {
-        self.launch(|launch| launch.cwd(folder))
+        self.launch("current_dir", |launch| launch.cwd = Some(folder.into()))
     }
 
     /// Chooses who sees to it that no process of the server stays behind.
     #[must_use]
     pub fn guardianship(self, guardianship: Guardianship) -> Self {
-        self.launch(|launch| launch.guardianship(guardianship))
+        self.launch("guardianship", |launch| launch.guardianship = guardianship)
     }
 
     /// Adds a header to every request to the server. Its value may be a secret: it is never shown,
     /// and never sent to another origin.
     #[must_use]
-    pub fn header(self, name: impl AsRef<str>, value: impl AsRef<str>) -> Self {
-        self.address(|target| target.header(name.as_ref(), value.as_ref()))
+    pub fn header(self, name: impl Into<String>, value: impl Into<Secret>) -> Self {
+        self.address("header", |http| {
+            let name = name.into().to_ascii_lowercase();
+            http.headers.insert(name, value.into());
+        })
     }
 
     /// Trusts the certificates in a PEM file besides those the platform trusts.
     #[must_use]
     pub fn ca_file(self, path: impl Into<PathBuf>) -> Self {
-        self.address(|target| target.ca_file(path.into()))
+        self.address("ca_file", |http| http.ca_file = Some(path.into()))
     }
 
     /// How requests to the server travel; directly unless said otherwise.
     #[must_use]
     pub fn proxy(self, proxy: Proxy) -> Self {
-        self.address(|target| target.proxy(proxy))
+        self.address("proxy", |http| http.proxy = proxy)
     }
 
     /// Which of the HTTP transports the server speaks; found out unless said.
     #[must_use]
     pub fn http_flavor(self, flavor: HttpFlavor) -> Self {
-        self.address(|target| target.flavor = flavor)
+        self.address("http_flavor", |http| http.flavor = flavor)
     }
 
     /// Lets credentials travel over plain http to another machine, where everybody on the way can
     /// read them. Without it such requests are refused before they are sent.
     #[must_use]
     pub fn allow_plain_http(self) -> Self {
-        self.address(|target| target.plain_http = PlainHttp::Allowed)
+        self.address("allow_plain_http", |http| http.allow_plain_http = true)
     }
 
     /// What puts credentials on the requests to the server.
     #[must_use]
-    pub fn authorizer(self, authorizer: Arc<dyn Authorizer>) -> Self {
-        self.address(|target| target.authorizer = Some(authorizer))
+    pub fn authorizer(mut self, authorizer: Arc<dyn Authorizer>) -> Self {
+        self.authorizer = Some(authorizer);
+        self.address("authorizer", |_| {})
     }
 
-    fn address(mut self, change: impl FnOnce(&mut HttpTarget)) -> Self {
-        if let Target::Http(target) = &mut self.target {
-            change(target);
+    fn address(mut self, setting: &'static str, change: impl FnOnce(&mut HttpServer)) -> Self {
+        match self.transport_mut() {
+            Transport::Http(http) => change(http),
+            _ => _ = self.misplaced.get_or_insert(setting),
         }
         self
     }
 
-    fn launch(mut self, change: impl FnOnce(Launch) -> Launch) -> Self {
-        if let Target::Process(launch) = self.target {
-            self.target = Target::Process(change(launch));
+    fn launch(mut self, setting: &'static str, change: impl FnOnce(&mut Launch)) -> Self {
+        match self.transport_mut() {
+            Transport::Stdio(launch) => change(launch),
+            _ => _ = self.misplaced.get_or_insert(setting),
         }
         self
+    }
+
+    /// What connections to an address share.
+    pub(crate) fn endpoint(&self, http: &HttpServer) -> &HttpTarget {
+        self.endpoint
+            .get_or_init(|| HttpTarget::new(http, self.authorizer.clone()))
     }
 
     /// Replaces all settings.
@@ -280,5 +302,22 @@ impl Server {
     {
         self.handlers.set_elicitation(modes, handler);
         self
+    }
+}
+
+/// Two descriptions are equal if they lead to the same connection; handlers do not count.
+impl PartialEq for Server {
+    fn eq(&self, other: &Self) -> bool {
+        self.transport == other.transport && self.settings == other.settings
+    }
+}
+
+impl fmt::Debug for Server {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Server")
+            .field("transport", &self.transport)
+            .field("settings", &self.settings)
+            .finish_non_exhaustive()
     }
 }

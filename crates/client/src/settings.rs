@@ -10,7 +10,7 @@ use attache_protocol::frame::EmptyParams;
 use attache_protocol::{DEFAULT_MAX_FRAME, Implementation, LogLevel, Revision};
 
 /// Everything that can be set for one connection.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
     /// How the client names itself to the server.
     pub identity: Implementation,

@@ -12,8 +12,9 @@ use std::error::Error;
 use std::time::{Duration, Instant};
 
 use attache_host::Host;
+use attache_host::client::Server;
 use attache_host::client::process::guardian;
-use attache_host::config::{Config, Secret, ServerConfig, ServerName, Source, Transport};
+use attache_host::config::{Config, ServerConfig, ServerName, Source};
 use attache_host::policy::CallOrigin;
 use attache_testkit::chaos::{Action, Emit, Launch, Script, When};
 use serde_json::{Value, json};
@@ -94,7 +95,7 @@ async fn measure(faulty: &Script) -> Outcome<(Duration, Duration, f64)> {
     }
     add(&mut config, "fine", &script(), &mut launches)?;
     add(&mut config, "bad", faulty, &mut launches)?;
-    let host = Host::builder(config).start();
+    let host = Host::builder().config(config).start();
     for number in 0..HEALTHY {
         host.ready(&format!("good{number}")).await?;
     }
@@ -134,19 +135,12 @@ fn add(
     launches: &mut Vec<Launch>,
 ) -> Outcome<()> {
     let launch = script.launch()?;
-    let text = |text: &std::ffi::OsStr| text.to_string_lossy().into_owned();
-    let transport = Transport::Stdio {
-        command: text(launch.program.as_os_str()),
-        args: launch.args.iter().map(|it| text(it)).collect(),
-        env: launch
-            .env
-            .iter()
-            .map(|(name, value)| (text(name), Secret::new(text(value))))
-            .collect(),
-        cwd: None,
-    };
+    let mut server = Server::stdio(&launch.program, &launch.args);
+    for (name, value) in &launch.env {
+        server = server.env(name, value);
+    }
     let name = ServerName::new(name)?;
-    let server = ServerConfig::new(name.clone(), transport, Source::program());
+    let server = ServerConfig::new(name.clone(), server, Source::program());
     config.servers.insert(name, server);
     launches.push(launch);
     Ok(())

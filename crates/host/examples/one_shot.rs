@@ -5,8 +5,9 @@
 use std::error::Error;
 use std::time::{Duration, Instant};
 
+use attache_host::client::Server;
 use attache_host::client::process::guardian;
-use attache_host::config::{Config, Secret, ServerConfig, ServerName, Source, Transport};
+use attache_host::config::{ServerConfig, ServerName, Source};
 use attache_host::policy::CallOrigin;
 use attache_host::{Host, Lifetime};
 use attache_testkit::chaos::{Launch, Script};
@@ -38,19 +39,12 @@ fn main() -> Outcome<()> {
 }
 
 fn server(launch: &Launch) -> Outcome<ServerConfig> {
-    let text = |text: &std::ffi::OsStr| text.to_string_lossy().into_owned();
-    let transport = Transport::Stdio {
-        command: text(launch.program.as_os_str()),
-        args: launch.args.iter().map(|it| text(it)).collect(),
-        env: launch
-            .env
-            .iter()
-            .map(|(name, value)| (text(name), Secret::new(text(value))))
-            .collect(),
-        cwd: None,
-    };
+    let mut server = Server::stdio(&launch.program, &launch.args);
+    for (name, value) in &launch.env {
+        server = server.env(name, value);
+    }
     let name = ServerName::new("one")?;
-    Ok(ServerConfig::new(name, transport, Source::program()))
+    Ok(ServerConfig::new(name, server, Source::program()))
 }
 
 async fn with_client(launch: &Launch) -> Outcome<Duration> {
@@ -66,7 +60,7 @@ async fn with_client(launch: &Launch) -> Outcome<Duration> {
 async fn with_host(launch: &Launch, state: &std::path::Path) -> Outcome<Duration> {
     let server = server(launch)?;
     let began = Instant::now();
-    let host = Host::builder(Config::default())
+    let host = Host::builder()
         .adhoc_server(server)
         .state_folder(state)
         .lifetime(Lifetime::OneShot)

@@ -6,16 +6,16 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use attache_client::Error;
 use attache_client::authorization::{
     ClientIdentity, ClientProof, CredentialStore, FileStore, Grant, HttpFetch, LoginEvent,
-    MemoryStore, OAuth, Preregistered, RedirectPort, Secret, UserAgent,
+    MemoryStore, OAuth, Preregistered, RedirectPort, UserAgent,
 };
 #[cfg(feature = "keyring")]
 use attache_client::authorization::{SealedOrPlain, SystemKeyring};
-use attache_client::{Error, Proxy};
 use url::Url;
 
-use crate::config::{self, ServerConfig, ServerName, Transport};
+use crate::config::{self, ServerConfig, ServerName};
 
 /// The name a person sees when asked for consent.
 const CLIENT_NAME: &str = "Attaché";
@@ -80,22 +80,15 @@ impl Accounts {
     /// What authorizes the requests to a server; `None` for a server that needs no login here: a
     /// child process, or one with a ready token.
     pub fn of(&self, server: &ServerConfig) -> Result<Option<OAuth>, Error> {
-        let Transport::Http {
-            url,
-            headers,
-            ca_file,
-            auth,
-            ..
-        } = &server.transport
-        else {
+        let (Some(http), auth) = (server.server.transport().http(), &server.auth) else {
             return Ok(None);
         };
         let brings_its_own = |name: &String| name.eq_ignore_ascii_case("authorization");
-        if auth.token.is_some() || headers.keys().any(brings_its_own) {
+        if auth.token.is_some() || http.headers.keys().any(brings_its_own) {
             return Ok(None);
         }
         let bad = |what: &str, error| Error::Input(format!("{}: {what}: {error}", server.name));
-        let address = Url::parse(url).map_err(|error| bad("url", error))?;
+        let address = Url::parse(&http.url).map_err(|error| bad("url", error))?;
         let mut identity = ClientIdentity::new(CLIENT_NAME);
         if let Some(document) = &auth.client_metadata_url {
             let document = Url::parse(document);
@@ -106,12 +99,12 @@ impl Accounts {
             issuer: auth.issuer.clone(),
             client_id,
             proof: match &auth.client_secret {
-                Some(secret) => ClientProof::Secret(Secret::new(secret.expose())),
+                Some(secret) => ClientProof::Secret(secret.clone()),
                 None => ClientProof::None,
             },
         });
-        let mut fetch = HttpFetch::new(&address).proxy(Proxy::Environment);
-        if let Some(file) = ca_file {
+        let mut fetch = HttpFetch::new(&address).proxy(http.proxy.clone());
+        if let Some(file) = &http.ca_file {
             fetch = fetch.ca_file(file);
         }
         let mut oauth = OAuth::new(address, identity, Arc::new(fetch), self.store.clone())

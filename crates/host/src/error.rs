@@ -14,6 +14,7 @@ use crate::config::ServerName;
 
 /// What went wrong.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub enum Error {
     /// No server has that name.
     UnknownServer {

@@ -33,6 +33,7 @@ pub struct Event {
 /// Kinds of events.
 #[derive(Clone, Debug, Serialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum EventKind {
     /// A server's state changed.
     State {

@@ -13,7 +13,7 @@ use attache_client::protocol::{Entries, Json};
 use serde::{Deserialize, Serialize};
 
 use crate::catalog::{ListKind, Listable};
-use crate::config::{ServerConfig, ServerName, Transport};
+use crate::config::{ServerConfig, ServerName};
 use crate::digest::sha256_hex;
 use crate::disk::{Disk, Writing};
 use crate::events::now_ms;
@@ -159,25 +159,9 @@ fn load(path: &Path, fingerprint: &str) -> Option<Stored> {
     believed.then_some(stored)
 }
 
-/// A digest of how a server is reached. Variables count by name only: their values may be secrets,
-/// and a digest of a short secret gives it away.
+/// A digest of how a server is reached.
 pub(crate) fn fingerprint(config: &ServerConfig) -> String {
-    let words: Vec<String> = match &config.transport {
-        Transport::Stdio {
-            command,
-            args,
-            env,
-            cwd,
-        } => {
-            let folder = cwd.as_ref().map(|folder| folder.display().to_string());
-            let mut words = vec!["stdio".to_owned(), folder.unwrap_or_default()];
-            words.extend(env.keys().cloned());
-            words.push(command.clone());
-            words.extend(args.iter().cloned());
-            words
-        }
-        Transport::Http { url, .. } => vec!["http".to_owned(), url.clone()],
-    };
+    let words = config.server.transport().identity();
     // Written as JSON, so that no two lists of words look alike.
     let words = serde_json::to_string(&words).unwrap_or_default();
     sha256_hex(words.as_bytes())
@@ -185,6 +169,7 @@ pub(crate) fn fingerprint(config: &ServerConfig) -> String {
 
 #[cfg(test)]
 mod tests {
+    use attache_client::Server;
     use attache_client::protocol::Tool;
     use attache_testkit::scratch::Scratch;
 
@@ -192,14 +177,8 @@ mod tests {
     use crate::config::Source;
 
     fn server() -> ServerConfig {
-        let transport = Transport::Stdio {
-            command: "server".to_owned(),
-            args: Vec::new(),
-            env: BTreeMap::new(),
-            cwd: None,
-        };
         let name = ServerName::new("s").unwrap();
-        ServerConfig::new(name, transport, Source::program())
+        ServerConfig::new(name, Server::stdio("server", [""; 0]), Source::program())
     }
 
     fn tools(description: &str) -> Entries<Tool> {

@@ -8,7 +8,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::config::{ServerConfig, Transport};
+use crate::config::ServerConfig;
 use crate::manifest::fingerprint;
 use crate::state_file;
 
@@ -60,7 +60,8 @@ fn listed(text: &str) -> Vec<String> {
 /// What a server is remembered by: how it is started, and from which folder.
 pub(crate) fn key(config: &ServerConfig) -> String {
     let mut key = fingerprint(config);
-    if let Transport::Stdio { cwd: None, .. } = &config.transport {
+    let launch = config.server.transport().launch();
+    if launch.is_some_and(|launch| launch.cwd.is_none()) {
         // The same words may start another program elsewhere.
         let folder = std::env::current_dir().unwrap_or_default();
         key.push_str(&crate::digest::sha256_hex(

@@ -10,7 +10,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use crate::config::{ServerConfig, Transport};
+use crate::config::ServerConfig;
 
 /// What stands where a secret was.
 pub const HIDDEN: &str = "***";
@@ -109,20 +109,11 @@ impl Redactor {
     pub fn for_servers<'a>(servers: impl IntoIterator<Item = &'a ServerConfig>) -> Self {
         let mut redactor = Self::new();
         for server in servers {
-            match &server.transport {
-                Transport::Stdio { env, .. } => {
-                    for (name, value) in env {
-                        redactor.hide_if_secret(name, value.expose());
-                    }
-                }
-                Transport::Http { headers, auth, .. } => {
-                    for (name, value) in headers {
-                        redactor.hide_if_secret(name, value.expose());
-                    }
-                    for value in auth.client_secret.iter().chain(&auth.token) {
-                        redactor.hide(value.expose());
-                    }
-                }
+            for (name, value) in server.server.transport().values() {
+                redactor.hide_if_secret(&name, &value);
+            }
+            for value in server.auth.client_secret.iter().chain(&server.auth.token) {
+                redactor.hide(value.expose());
             }
         }
         redactor

@@ -1,7 +1,8 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::config::{AuthConfig, HttpFlavor, Source};
+use crate::config::Source;
+use attache_client::Server;
 
 thread_local! {
     /// How many bytes were looked at ahead of the single pass, by the test on this thread.
@@ -102,34 +103,21 @@ fn names_tell_secrets() {
     }
 }
 
-fn server(transport: Transport) -> ServerConfig {
-    ServerConfig::new("a".parse().unwrap(), transport, Source::program())
+fn config(server: Server) -> ServerConfig {
+    ServerConfig::new("a".parse().unwrap(), server, Source::program())
 }
 
 #[test]
 fn configured_secrets_are_hidden_wherever_they_appear() {
-    let stdio = server(Transport::Stdio {
-        command: "x".to_owned(),
-        args: Vec::new(),
-        env: [
-            ("API_KEY".to_owned(), "plain-looking-value".into()),
-            ("MODE".to_owned(), "production".into()),
-            ("PIN_TOKEN".to_owned(), "123".into()),
-            ("DATABASE".to_owned(), "postgres://u:hunter22@db/x".into()),
-        ]
-        .into(),
-        cwd: None,
-    });
-    let http = server(Transport::Http {
-        url: "https://x".to_owned(),
-        flavor: HttpFlavor::Detect,
-        headers: [("Authorization".to_owned(), "Bearer zzz-yyy-xxx".into())].into(),
-        ca_file: None,
-        auth: AuthConfig {
-            client_secret: Some("the client secret".into()),
-            ..AuthConfig::default()
-        },
-    });
+    let stdio = config(
+        Server::stdio("x", [""; 0])
+            .env("API_KEY", "plain-looking-value")
+            .env("MODE", "production")
+            .env("PIN_TOKEN", "123")
+            .env("DATABASE", "postgres://u:hunter22@db/x"),
+    );
+    let mut http = config(Server::http("https://x").header("Authorization", "Bearer zzz-yyy-xxx"));
+    http.auth.client_secret = Some("the client secret".into());
     let redactor = Redactor::for_servers([&stdio, &http]);
     for (text, expected) in [
         ("saw plain-looking-value!", "saw ***!"),

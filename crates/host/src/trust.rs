@@ -226,14 +226,14 @@ mod tests {
         assert_eq!(untrusted.says, AsWritten::read(FILE));
         let looked_at = read();
         assert_eq!(looked_at.config().servers.len(), 2, "it can be looked at");
-        let shown = format!("{:?}", looked_at.config().servers["a"].transport);
+        let shown = format!("{:?}", looked_at.config().servers["a"].server.transport());
         assert!(
             shown.contains("${KEY}") && !shown.contains("abcdef"),
             "{shown}"
         );
 
         read().approve(&trust).unwrap();
-        let shown = format!("{:?}", read().config().servers["a"].transport);
+        let shown = format!("{:?}", read().config().servers["a"].server.transport());
         assert!(shown.contains("abcdef-secret"), "{shown}");
         assert!(read().into_runnable().is_ok());
 

@@ -23,8 +23,8 @@ pub struct Launch {
     pub cwd: Option<PathBuf>,
     /// What the child's environment starts from.
     pub environment: Environment,
-    /// Variables set on top of `environment`; the last of equal names wins.
-    pub vars: Vec<(OsString, OsString)>,
+    /// Variables set on top of `environment`.
+    pub vars: BTreeMap<OsString, OsString>,
     /// How firmly the child's tree is tied to this process.
     pub guardianship: Guardianship,
 }
@@ -139,7 +139,7 @@ impl Launch {
             args: Vec::new(),
             cwd: None,
             environment: Environment::default(),
-            vars: Vec::new(),
+            vars: BTreeMap::new(),
             guardianship: Guardianship::default(),
         }
     }
@@ -165,10 +165,10 @@ impl Launch {
         self
     }
 
-    /// Sets one variable on top of the environment.
+    /// Sets one variable on top of the environment; the last of equal names wins.
     #[must_use]
     pub fn var(mut self, name: impl Into<OsString>, value: impl Into<OsString>) -> Self {
-        self.vars.push((name.into(), value.into()));
+        self.vars.insert(name.into(), value.into());
         self
     }
 
@@ -177,6 +177,12 @@ impl Launch {
     pub fn guardianship(mut self, guardianship: Guardianship) -> Self {
         self.guardianship = guardianship;
         self
+    }
+
+    /// The program and its arguments.
+    pub fn words(&self) -> impl Iterator<Item = &OsStr> {
+        let args = self.args.iter().map(OsString::as_os_str);
+        std::iter::once(self.program.as_os_str()).chain(args)
     }
 
     /// The whole environment of the child, given ours.
@@ -189,7 +195,7 @@ impl Launch {
             Environment::AllowList => is_allowed(name, value),
         });
         let composed: BTreeMap<_, _> = base
-            .chain(self.vars.iter().cloned())
+            .chain(self.vars.clone())
             .map(|(name, value)| (comparable(&name), (name, value)))
             .collect();
         composed.into_values().collect()
@@ -198,7 +204,7 @@ impl Launch {
 
 impl fmt::Debug for Launch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names: Vec<_> = self.vars.iter().map(|(name, _)| name).collect();
+        let names: Vec<_> = self.vars.keys().collect();
         f.debug_struct("Launch")
             .field("program", &self.program)
             .field("args", &self.args)

@@ -126,7 +126,7 @@ fn check_representable(
         return Err(SpawnErrorKind::TooLarge);
     }
     let nameable = |name: &OsStr| !name.is_empty() && !name.as_encoded_bytes().contains(&b'=');
-    if !launch.vars.iter().all(|(name, _)| nameable(name)) {
+    if !launch.vars.keys().all(|name| nameable(name)) {
         return Err(SpawnErrorKind::Unrepresentable);
     }
     Ok(())

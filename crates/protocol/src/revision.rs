@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 /// A dated revision of the protocol, oldest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[non_exhaustive]
 pub enum Revision {
     /// 2024-11-05: the first.
     #[serde(rename = "2024-11-05")]

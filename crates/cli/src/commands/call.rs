@@ -172,7 +172,13 @@ async fn as_task(call: HostCall, server: &str, session: &CommandHost) -> Result<
     let result = match session.run(call.as_task()).await? {
         TaskStart::Finished(result) => result,
         TaskStart::Running(task) => {
-            let longest = session.host.config(server)?.timeouts.maximum;
+            let longest = session
+                .host
+                .config(server)?
+                .server
+                .settings
+                .timeouts
+                .maximum;
             let result = session.run_on(server, task.result(longest)).await;
             if let Err(Failure {
                 kind: Kind::Ended(Ending::TimedOut | Ending::Cancelled),

@@ -8,6 +8,7 @@ use attache_auth::AuthorizationError;
 
 /// An answer that is no MCP, or none that this client may use.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum HttpError {
     /// The server answered with a status that stands for a failure, and nothing of MCP in it.
     Status {

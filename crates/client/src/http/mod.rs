@@ -24,4 +24,4 @@ pub(crate) use send::Wire;
 pub(crate) use sse::{SseTransport, SseUnavailable};
 pub(crate) use streamable::Streamable;
 pub use target::HttpFlavor;
-pub(crate) use target::{HttpTarget, PlainHttp};
+pub(crate) use target::HttpTarget;

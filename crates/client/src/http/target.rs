@@ -1,7 +1,7 @@
 //! An HTTP server one can connect to: its address, and how to reach it.
 
 use parking_lot::Mutex;
-use std::path::PathBuf;
+use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -11,9 +11,9 @@ use url::Url;
 
 use super::pace::Pace;
 use crate::question_clock::QuestionClock;
-use attache_auth::{Authorizer, Reach};
-use attache_net::tls;
-use attache_net::{Proxy, Route};
+use crate::transport::HttpServer;
+use attache_auth::{Authorizer, Reach, Secret};
+use attache_net::{Route, tls};
 
 /// How long opening a TCP and TLS connection may take.
 const CONNECT_PATIENCE: Duration = Duration::from_secs(20);
@@ -36,25 +36,12 @@ pub enum HttpFlavor {
     Sse,
 }
 
-/// Whether credentials may travel unencrypted to other machines.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum PlainHttp {
-    /// They may not: whoever is on the way could read and use them.
-    #[default]
-    Refused,
-    /// They may. The user has said so.
-    Allowed,
-}
-
 /// A server's address and how to reach it. Clones share connections and the pace of reconnecting.
 #[derive(Clone)]
 pub(crate) struct HttpTarget {
+    server: HttpServer,
     url: Result<Url, String>,
     headers: Result<HeaderMap, String>,
-    ca_file: Option<PathBuf>,
-    proxy: Proxy,
-    pub(crate) flavor: HttpFlavor,
-    pub(crate) plain_http: PlainHttp,
     pub(crate) authorizer: Option<Arc<dyn Authorizer>>,
     /// The time in which a person is being asked, logins included.
     pub(crate) asked: QuestionClock,
@@ -64,49 +51,17 @@ pub(crate) struct HttpTarget {
 }
 
 impl HttpTarget {
-    pub(crate) fn new(address: &str) -> Self {
+    /// What is wrong with the description is told when it is used.
+    pub(crate) fn new(server: &HttpServer, authorizer: Option<Arc<dyn Authorizer>>) -> Self {
         Self {
-            url: read_address(address),
-            headers: Ok(HeaderMap::new()),
-            ca_file: None,
-            proxy: Proxy::Direct,
-            flavor: HttpFlavor::Detect,
-            plain_http: PlainHttp::default(),
-            authorizer: None,
+            url: read_address(&server.url),
+            headers: read_headers(&server.headers),
+            server: server.clone(),
+            authorizer,
             asked: QuestionClock::default(),
             pace: Arc::default(),
             client: Arc::default(),
         }
-    }
-
-    /// Adds a header to every request.
-    pub(crate) fn header(&mut self, name: &str, value: &str) {
-        let Ok(headers) = &mut self.headers else {
-            return;
-        };
-        match (name.parse::<HeaderName>(), HeaderValue::from_str(value)) {
-            (Ok(name), Ok(mut value)) => {
-                value.set_sensitive(true);
-                headers.insert(name, value);
-            }
-            (Err(_), _) => self.headers = Err(format!("{name:?} is no name of a header")),
-            // The value may be a secret and is not shown.
-            (_, Err(_)) => {
-                self.headers = Err(format!(
-                    "the value of the header {name:?} holds characters that no header may hold"
-                ));
-            }
-        }
-    }
-
-    pub(crate) fn ca_file(&mut self, path: PathBuf) {
-        self.ca_file = Some(path);
-        self.client = Arc::default();
-    }
-
-    pub(crate) fn proxy(&mut self, proxy: Proxy) {
-        self.proxy = proxy;
-        self.client = Arc::default();
     }
 
     /// The address, or what is wrong with it.
@@ -121,14 +76,14 @@ impl HttpTarget {
 
     /// Whether a request with credentials may go to an address.
     pub(crate) fn may_carry_credentials(&self, url: &Url) -> bool {
-        self.plain_http == PlainHttp::Allowed
+        self.server.allow_plain_http
             || url.scheme() == "https"
             || Reach::of_server(url) == Reach::Loopback
     }
 
     /// Who stands between this client and the server.
     pub(crate) fn route(&self) -> Result<Route, String> {
-        self.proxy.route_to(self.url()?)
+        self.server.proxy.route_to(self.url()?)
     }
 
     /// The pool of connections to this server.
@@ -147,14 +102,15 @@ impl HttpTarget {
     fn build(&self) -> Result<reqwest::Client, String> {
         let route = self.route()?;
         let builder = reqwest::Client::builder()
-            .tls_backend_preconfigured(tls::settings(&route, self.ca_file.as_deref())?)
+            .tls_backend_preconfigured(tls::settings(&route, self.server.ca_file.as_deref())?)
             .redirect(Policy::custom(follow))
             .referer(false)
             .connect_timeout(CONNECT_PATIENCE)
             .pool_idle_timeout(IDLE_PATIENCE)
             .tcp_keepalive(KEEP_ALIVE)
             .tcp_nodelay(true);
-        self.proxy
+        self.server
+            .proxy
             .apply(builder)?
             .build()
             .map_err(|error| format!("HTTP cannot be set up: {error}"))
@@ -170,6 +126,22 @@ fn read_address(address: &str) -> Result<Url, String> {
              http: or https:"
         )),
     }
+}
+
+fn read_headers(headers: &BTreeMap<String, Secret>) -> Result<HeaderMap, String> {
+    let mut read = HeaderMap::new();
+    for (name, value) in headers {
+        let Ok(key) = name.parse::<HeaderName>() else {
+            return Err(format!("{name:?} is no name of a header"));
+        };
+        // The value may be a secret and is not shown.
+        let mut value = HeaderValue::from_str(value.expose()).map_err(|_| {
+            format!("the value of the header {name:?} holds characters that no header may hold")
+        })?;
+        value.set_sensitive(true);
+        read.insert(key, value);
+    }
+    Ok(read)
 }
 
 /// Follows a redirect that keeps the method and the origin, such as the one that adds a slash to
@@ -200,7 +172,9 @@ mod tests {
             ("example.org/mcp", Err("no address")),
             ("http://", Err("no address")),
         ] {
-            let found = HttpTarget::new(address).url().map(drop);
+            let found = HttpTarget::new(&HttpServer::new(address), None)
+                .url()
+                .map(drop);
             match expected {
                 Ok(()) => assert_eq!(found, Ok(()), "{address}"),
                 Err(part) => assert!(found.unwrap_err().contains(part), "{address}"),
@@ -219,25 +193,27 @@ mod tests {
             ("http://192.168.0.7/mcp", false),
             ("http://localhost.example.org/mcp", false),
         ] {
-            let mut target = HttpTarget::new(address);
+            let mut target = HttpTarget::new(&HttpServer::new(address), None);
             let url = target.url().unwrap().clone();
             assert_eq!(target.may_carry_credentials(&url), expected, "{address}");
-            target.plain_http = PlainHttp::Allowed;
+            target.server.allow_plain_http = true;
             assert!(target.may_carry_credentials(&url), "{address}");
         }
     }
 
     #[test]
     fn a_bad_header_is_named_and_its_value_is_not() {
-        let mut target = HttpTarget::new("http://127.0.0.1/");
-        target.header("X-Key", "secret\nvalue");
-        let error = target.headers().unwrap_err();
+        let error_of = |name: &str, value: &str| {
+            let mut server = HttpServer::new("http://127.0.0.1/");
+            server.headers.insert(name.to_owned(), value.into());
+            let target = HttpTarget::new(&server, None);
+            target.headers().unwrap_err()
+        };
+        let error = error_of("X-Key", "secret\nvalue");
         assert!(
             error.contains("X-Key") && !error.contains("secret"),
             "{error}"
         );
-        let mut target = HttpTarget::new("http://127.0.0.1/");
-        target.header("X Key", "v");
-        assert!(target.headers().unwrap_err().contains("X Key"));
+        assert!(error_of("X Key", "v").contains("X Key"));
     }
 }

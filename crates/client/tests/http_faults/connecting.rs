@@ -385,3 +385,27 @@ async fn requests_travel_through_the_proxy_that_was_named() {
             .all(|it| it.path == "http://nowhere.invalid/mcp")
     );
 }
+
+#[tokio::test]
+async fn what_a_transport_does_not_have_is_told_before_anything_is_opened() {
+    let stdio = || Server::stdio("no-such-program", [""; 0]);
+    let http = || Server::http("http://127.0.0.1:1/mcp");
+    for (server, setting, transport) in [
+        (stdio().header("X-Key", "v"), "header", "stdio"),
+        (stdio().allow_plain_http(), "allow_plain_http", "stdio"),
+        (http().env("KEY", "v"), "env", "http"),
+        (http().current_dir("/"), "current_dir", "http"),
+        (Server::memory().0.env("KEY", "v"), "env", "streams"),
+    ] {
+        let error = server.connect().await.unwrap_err();
+        let Error::Connect(ConnectError::Misplaced {
+            setting: found,
+            transport: over,
+        }) = &error
+        else {
+            panic!("{error}");
+        };
+        assert_eq!((*found, *over), (setting, transport));
+        assert!(error.to_string().contains("leave it out"), "{error}");
+    }
+}

@@ -3,19 +3,18 @@
 //! What discovery finds, import writes and export reads: secrets stay references, and the text is
 //! that of the file.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use attache_client::EraChoice;
 
-use super::{HttpFlavor, Secret};
+use super::Transport;
 
 /// A server, not yet expanded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Draft {
-    /// How to reach it.
-    pub transport: DraftTransport,
+    /// How to reach it; its texts may hold references to variables.
+    pub transport: Transport,
     /// Whether it is switched on.
     pub enabled: bool,
     /// How long starting it may take, if the file says so.
@@ -30,55 +29,28 @@ pub struct Draft {
     pub era: Option<EraChoice>,
 }
 
-/// How to reach a server, not yet expanded.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum DraftTransport {
-    /// A child process.
-    Stdio {
-        /// The program.
-        command: String,
-        /// Its arguments.
-        args: Vec<String>,
-        /// Its variables.
-        env: BTreeMap<String, Secret>,
-        /// Its folder.
-        cwd: Option<String>,
-    },
-    /// A server behind a URL.
-    Http {
-        /// Where it is.
-        url: String,
-        /// Which of the two HTTP transports it speaks.
-        flavor: HttpFlavor,
-        /// Headers sent with every request.
-        headers: BTreeMap<String, Secret>,
-    },
-}
-
 impl Draft {
     /// The same for a file elsewhere: relative paths of a program are those of `folder`, and it
     /// starts there (S21).
     pub(super) fn settle_in(&mut self, folder: &Path) {
-        let DraftTransport::Stdio { command, cwd, .. } = &mut self.transport else {
+        let Transport::Stdio(launch) = &mut self.transport else {
             return;
         };
-        let inside = |path: &str| {
-            // Without the dots in between.
-            let whole: PathBuf = folder.join(path).components().collect();
-            whole.to_str().map(str::to_owned)
+        // Without the dots in between.
+        let inside = |path: &Path| -> PathBuf { folder.join(path).components().collect() };
+        let program = launch.program.to_string_lossy();
+        if program.chars().any(std::path::is_separator) && !program.contains("${") {
+            launch.program = inside(Path::new(&launch.program)).into();
+        }
+        launch.cwd = match launch.cwd.take() {
+            Some(path) if is_reference(&path) => Some(path),
+            Some(path) => Some(inside(&path)),
+            None => Some(folder.to_path_buf()),
         };
-        if command.chars().any(std::path::is_separator) && !command.contains("${") {
-            *command = inside(command).unwrap_or_else(|| std::mem::take(command));
-        }
-        match cwd {
-            Some(path) if path.contains("${") || path.starts_with('~') => {}
-            Some(path) => *cwd = inside(path),
-            None => *cwd = folder.to_str().map(str::to_owned),
-        }
     }
 
     /// A server that is switched on and says nothing else.
-    pub fn new(transport: DraftTransport) -> Self {
+    pub fn new(transport: Transport) -> Self {
         Self {
             transport,
             enabled: true,
@@ -91,16 +63,8 @@ impl Draft {
     }
 }
 
-impl DraftTransport {
-    /// The transport in a word: `stdio`, `http` or `sse`.
-    pub fn kind(&self) -> &'static str {
-        match self {
-            Self::Stdio { .. } => "stdio",
-            Self::Http {
-                flavor: HttpFlavor::Sse,
-                ..
-            } => "sse",
-            Self::Http { .. } => "http",
-        }
-    }
+/// Whether a path begins elsewhere than it is written: at a variable, or at home.
+fn is_reference(path: &Path) -> bool {
+    let text = path.to_string_lossy();
+    text.contains("${") || text.starts_with('~')
 }

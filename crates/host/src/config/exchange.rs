@@ -3,7 +3,6 @@
 //! Import keeps every comment and the order of the file, and never overwrites a server silently.
 //! Export writes references, not the values behind them.
 
-use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 
@@ -12,7 +11,7 @@ use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, value};
 
 use super::discover::{Discovered, own_drafts};
 use super::references_out::for_vs_code;
-use super::{Draft, DraftTransport, HttpFlavor, Secret, ServerName};
+use super::{Draft, HttpFlavor, ServerName};
 use crate::state_file;
 use attache_client::EraChoice;
 
@@ -166,52 +165,31 @@ fn is_name_or_numbered(name: &str, wanted: &ServerName) -> bool {
 
 fn toml_of(draft: &Draft) -> Table {
     let mut table = Table::new();
-    let list = |words: &[String]| {
-        let list: Array = words.iter().map(String::as_str).collect();
-        value(list)
-    };
-    let map = |members: &BTreeMap<String, Secret>| {
-        let members = members
-            .iter()
-            .map(|(name, text)| (name.as_str(), text.expose()));
-        value(members.collect::<InlineTable>())
-    };
-    match &draft.transport {
-        DraftTransport::Stdio {
-            command,
-            args,
-            env,
-            cwd,
-        } => {
-            table.insert("command", value(command));
-            if !args.is_empty() {
-                table.insert("args", list(args));
-            }
-            if !env.is_empty() {
-                table.insert("env", map(env));
-            }
-            if let Some(cwd) = cwd {
-                table.insert("cwd", value(cwd));
-            }
+    let transport = &draft.transport;
+    let values: InlineTable = transport
+        .values()
+        .iter()
+        .map(|(name, text)| (&**name, &**text))
+        .collect();
+    if let Some(launch) = transport.launch() {
+        table.insert("command", value(launch.program.to_string_lossy().as_ref()));
+        let args: Array = transport.words()[1..].iter().map(|word| &**word).collect();
+        if !args.is_empty() {
+            table.insert("args", value(args));
         }
-        DraftTransport::Http {
-            url,
-            flavor,
-            headers,
-        } => {
-            table.insert("url", value(url));
-            match flavor {
-                HttpFlavor::Detect => {}
-                HttpFlavor::Streamable => {
-                    table.insert("transport", value("http"));
-                }
-                HttpFlavor::Sse => {
-                    table.insert("transport", value("sse"));
-                }
-            }
-            if !headers.is_empty() {
-                table.insert("headers", map(headers));
-            }
+        if !values.is_empty() {
+            table.insert("env", value(values));
+        }
+        if let Some(folder) = &launch.cwd {
+            table.insert("cwd", value(folder.to_string_lossy().as_ref()));
+        }
+    } else if let Some(http) = transport.http() {
+        table.insert("url", value(&http.url));
+        if http.flavor != HttpFlavor::Detect {
+            table.insert("transport", value(transport.kind()));
+        }
+        if !values.is_empty() {
+            table.insert("headers", value(values));
         }
     }
     if !draft.enabled {
@@ -283,38 +261,28 @@ fn json_of(draft: &Draft, form: ExportForm) -> Value {
         ExportForm::McpServers => Value::String(text.to_owned()),
         ExportForm::VsCode => Value::String(for_vs_code(text)),
     };
-    let map = |members: &BTreeMap<String, Secret>| {
-        let members = members.iter();
-        Value::Object(
-            members
-                .map(|(name, secret)| (name.clone(), text(secret.expose())))
-                .collect(),
-        )
-    };
+    let transport = &draft.transport;
+    let values = transport.values();
+    let values = values
+        .iter()
+        .map(|(name, value)| (name.to_string(), text(value)));
+    let values: Map<String, Value> = values.collect();
     let mut members = Map::new();
-    members.insert("type".to_owned(), json!(draft.transport.kind()));
-    match &draft.transport {
-        DraftTransport::Stdio {
-            command,
-            args,
-            env,
-            cwd,
-        } => {
-            members.insert("command".to_owned(), text(command));
-            let args = args.iter().map(|word| text(word)).collect();
-            members.insert("args".to_owned(), Value::Array(args));
-            if !env.is_empty() {
-                members.insert("env".to_owned(), map(env));
-            }
-            if let Some(cwd) = cwd {
-                members.insert("cwd".to_owned(), text(cwd));
-            }
+    members.insert("type".to_owned(), json!(transport.kind()));
+    if let Some(launch) = transport.launch() {
+        let mut words = transport.words().into_iter().map(|word| text(&word));
+        members.insert("command".to_owned(), words.next().unwrap_or_default());
+        members.insert("args".to_owned(), words.collect());
+        if !values.is_empty() {
+            members.insert("env".to_owned(), Value::Object(values));
         }
-        DraftTransport::Http { url, headers, .. } => {
-            members.insert("url".to_owned(), text(url));
-            if !headers.is_empty() {
-                members.insert("headers".to_owned(), map(headers));
-            }
+        if let Some(folder) = &launch.cwd {
+            members.insert("cwd".to_owned(), text(&folder.to_string_lossy()));
+        }
+    } else if let Some(http) = transport.http() {
+        members.insert("url".to_owned(), text(&http.url));
+        if !values.is_empty() {
+            members.insert("headers".to_owned(), Value::Object(values));
         }
     }
     Value::Object(members)

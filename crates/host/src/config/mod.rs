@@ -15,15 +15,15 @@ mod profile;
 mod read;
 mod references_out;
 mod search;
-mod secret;
 mod section;
 mod server_table;
 
 pub mod discover;
 pub mod reference;
 
-pub use attache_client::HttpFlavor;
-pub use draft::{Draft, DraftTransport};
+pub use attache_client::authorization::Secret;
+pub use attache_client::{HttpFlavor, HttpServer, Transport};
+pub use draft::Draft;
 pub use environment::{Platform, UserEnvironment};
 pub use exchange::{
     ExportForm, ImportError, ImportOutcome, Imported, OnClash, export, import, write_private,
@@ -32,10 +32,9 @@ pub use expand::{ExpandError, expand, references};
 pub use model::{
     AuthConfig, CacheRules, CacheUse, CallRetry, Config, Decision, Dialect, Grant, Origin,
     PolicyRules, Problem, ReadOnlyHint, Restart, RestartWhen, Retry, RetryOn, ServerConfig,
-    ServerName, ServerNameError, Severity, Source, Start, ToolFilter, Transport,
+    ServerName, ServerNameError, Severity, Source, Start, ToolFilter,
 };
 pub use pattern::Pattern;
 pub use profile::Profile;
 pub use read::SINGLE_SERVER;
 pub use search::{FILE_NAME, Found, find, user_file};
-pub use secret::Secret;

@@ -11,8 +11,8 @@ use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use attache_client::protocol::{Implementation, LogLevel, Revision};
-use attache_client::{EraChoice, HttpFlavor, Quirks, Timeouts, UndeclaredRequests};
+use attache_client::Server;
+use attache_client::protocol::Implementation;
 
 use super::{Pattern, Secret};
 
@@ -65,28 +65,18 @@ fn default_concurrent_starts() -> usize {
 pub struct ServerConfig {
     /// Its name here.
     pub name: ServerName,
-    /// How to reach it.
-    pub transport: Transport,
-    /// Which eras may be tried.
-    pub era: EraChoice,
-    /// The revision to ask for; the newest if there is none.
-    pub protocol: Option<Revision>,
-    /// Where the defaults of `quirks` come from.
+    /// How to reach it and how to speak to it.
+    pub server: Server,
+    /// How to log in to it, if it is behind a URL.
+    pub auth: AuthConfig,
+    /// Where the defaults of its quirks come from.
     pub dialect: Dialect,
-    /// Deviations from standard behaviour that it needs.
-    pub quirks: Quirks,
-    /// How long to wait for what.
-    pub timeouts: Timeouts,
     /// Which calls may be repeated after a failure.
     pub call_retry: CallRetry,
     /// How often and when what may be repeated is.
     pub retry: Retry,
     /// How this client names itself to it; as to all others if there is nothing.
     pub client: Option<Implementation>,
-    /// The least serious log messages that are wanted of it.
-    pub log_level: Option<LogLevel>,
-    /// What becomes of requests for what it does not declare.
-    pub capabilities: UndeclaredRequests,
     /// What happens after a crash.
     pub restart: Restart,
     /// What is remembered of its answers.
@@ -105,20 +95,15 @@ pub struct ServerConfig {
 
 impl ServerConfig {
     /// A server with standard behaviour.
-    pub fn new(name: ServerName, transport: Transport, source: Source) -> Self {
+    pub fn new(name: ServerName, server: Server, source: Source) -> Self {
         Self {
             name,
-            transport,
-            era: EraChoice::default(),
-            protocol: None,
+            server,
+            auth: AuthConfig::default(),
             dialect: Dialect::default(),
-            quirks: Quirks::default(),
-            timeouts: Timeouts::default(),
             call_retry: CallRetry::default(),
             retry: Retry::default(),
             client: None,
-            log_level: None,
-            capabilities: UndeclaredRequests::default(),
             restart: Restart::default(),
             cache: CacheRules::default(),
             policy: PolicyRules::default(),
@@ -128,36 +113,6 @@ impl ServerConfig {
             source,
         }
     }
-}
-
-/// How to reach a server.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Transport {
-    /// A child process, spoken to over its stdin and stdout.
-    Stdio {
-        /// The program.
-        command: String,
-        /// Its arguments.
-        args: Vec<String>,
-        /// Variables it gets beside the allow-list (S12).
-        env: BTreeMap<String, Secret>,
-        /// The folder it runs in. Without one, a server of the user's own file gets a folder of
-        /// its own from the host (S21), and any other runs in this process's own.
-        cwd: Option<PathBuf>,
-    },
-    /// A server behind a URL.
-    Http {
-        /// Where it is.
-        url: String,
-        /// Which of the two HTTP transports it speaks.
-        flavor: HttpFlavor,
-        /// Headers sent with every request.
-        headers: BTreeMap<String, Secret>,
-        /// A file with more root certificates, in PEM.
-        ca_file: Option<PathBuf>,
-        /// How to log in, beyond what the server itself tells.
-        auth: AuthConfig,
-    },
 }
 
 /// How to log in to a server behind a URL. Everything is optional: discovery and registration find
@@ -180,8 +135,6 @@ pub struct AuthConfig {
     pub issuer: Option<String>,
     /// A ready bearer token; then no grant is used.
     pub token: Option<Secret>,
-    /// Whether credentials may travel over plain http to another machine.
-    pub allow_plain_http: bool,
 }
 
 /// Kinds of OAuth grants.

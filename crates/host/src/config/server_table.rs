@@ -1,12 +1,12 @@
 //! The keys of one server's table.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use attache_client::authorization::Reach;
+use attache_client::process::Launch;
 use attache_client::protocol::frame::EmptyParams;
 use attache_client::protocol::{Era, Implementation, Revision};
-use attache_client::{EraChoice, InitializedNotice, Timeouts};
+use attache_client::{EraChoice, InitializedNotice, Proxy, Server, Settings, Timeouts};
 
 use url::Url;
 
@@ -15,8 +15,8 @@ use super::profile::Profile;
 use super::reference::Only;
 use super::section::{Complaint, Section, WordOrSection};
 use super::{
-    AuthConfig, CacheRules, Grant, HttpFlavor, Origin, PolicyRules, Restart, Retry, ServerConfig,
-    ServerName, Source, ToolFilter, Transport,
+    AuthConfig, CacheRules, Grant, HttpFlavor, HttpServer, Origin, PolicyRules, Restart, Retry,
+    ServerConfig, ServerName, Source, ToolFilter, Transport,
 };
 
 /// Reads a server; nothing if it cannot be told how to reach it. What is merely wrong besides is
@@ -32,18 +32,15 @@ pub(super) fn read_server(
     let dialect = section.choice("dialect", &choices::DIALECTS);
     let dialect = dialect.unwrap_or_else(|| profile.dialect());
     let (era, protocol) = read_version(section, profile);
-    let nowhere = Transport::Stdio {
-        command: String::new(),
-        args: Vec::new(),
-        env: BTreeMap::new(),
-        cwd: None,
-    };
-    let mut server = ServerConfig {
+    let nowhere = Server::new(Transport::Stdio(Launch::new(""))).settings(Settings {
         era,
         protocol,
-        dialect,
         quirks: profile.quirks(dialect),
         timeouts: profile.timeouts(),
+        ..Settings::default()
+    });
+    let mut server = ServerConfig {
+        dialect,
         retry: profile.retry(),
         cache: profile.cache(),
         ..ServerConfig::new(name, nowhere, source)
@@ -52,15 +49,15 @@ pub(super) fn read_server(
         read_quirks(&quirks, &mut server);
     }
     if let Some(timeouts) = section.section("timeouts") {
-        read_timeouts(&timeouts, &mut server.timeouts);
+        read_timeouts(&timeouts, &mut server.server.settings.timeouts);
     }
     if let Some(retry) = section.section("retry") {
         read_retry(&retry, &mut server.retry);
     }
     server.client = read_client(section);
-    server.log_level = section.choice("log_level", &choices::LOG_LEVELS);
+    server.server.settings.log_level = section.choice("log_level", &choices::LOG_LEVELS);
     let capabilities = section.choice("capabilities", &choices::CAPABILITIES);
-    set(&mut server.capabilities, capabilities);
+    set(&mut server.server.settings.capabilities, capabilities);
     read_restart(section, &mut server.restart);
     read_cache(section, &mut server.cache);
     match section.word_or_section("policy") {
@@ -79,11 +76,13 @@ pub(super) fn read_server(
         };
     }
     // All keys were read first, so that their errors are told together with a missing command.
-    server.transport = transport?;
+    let (transport, auth) = transport?;
+    server.auth = auth;
+    *server.server.transport_mut() = transport;
     Some(server)
 }
 
-fn read_transport(section: &Section<'_>, origin: Origin) -> Option<Transport> {
+fn read_transport(section: &Section<'_>, origin: Origin) -> Option<(Transport, AuthConfig)> {
     // The single `[mcp]` table of seed 003 says `endpoint` for a URL.
     let url_key = match section.knows("endpoint") && section.has("endpoint") {
         true => "endpoint",
@@ -131,7 +130,7 @@ fn read_transport(section: &Section<'_>, origin: Origin) -> Option<Transport> {
         section.complain(key, Complaint::new(message).hint("delete it"));
     }
     match kind {
-        Way::Stdio => read_stdio(section, origin),
+        Way::Stdio => Some((read_stdio(section, origin)?, AuthConfig::default())),
         Way::Http(flavor) => read_http(section, url_key, flavor),
     }
 }
@@ -151,12 +150,13 @@ fn read_stdio(section: &Section<'_>, origin: Origin) -> Option<Transport> {
     }
     let args = section.texts("args").unwrap_or_default();
     let cwd = read_cwd(section, origin);
-    Some(Transport::Stdio {
-        command: beside_the_file(command?, section),
-        args,
-        env,
-        cwd,
-    })
+    let mut launch = Launch::new(beside_the_file(command?, section)).args(args);
+    launch.cwd = cwd;
+    let vars = env
+        .iter()
+        .map(|(name, value)| (name.into(), value.expose().into()));
+    launch.vars.extend(vars);
+    Some(Transport::Stdio(launch))
 }
 
 /// Where a server starts (S21). One that came with a folder, or with a file that was named, starts
@@ -193,7 +193,7 @@ fn read_http(
     section: &Section<'_>,
     url_key: &'static str,
     flavor: HttpFlavor,
-) -> Option<Transport> {
+) -> Option<(Transport, AuthConfig)> {
     let url = section.text(url_key);
     if let Some(url) = &url
         && !section.is_unexpanded(url)
@@ -213,23 +213,26 @@ fn read_http(
     }
     let ca_file = section.path("ca_file");
     let auth = section.section("auth").map(|auth| read_auth(&auth));
-    let mut auth = auth.unwrap_or_default();
-    auth.allow_plain_http = section.truth("allow_plain_http").unwrap_or(false);
+    let auth = auth.unwrap_or_default();
+    let allow_plain_http = section.truth("allow_plain_http").unwrap_or(false);
     let url = url?;
     let is_authorization = |name: &String| name.eq_ignore_ascii_case("authorization");
     let has_credentials = auth.token.is_some() || headers.keys().any(is_authorization);
-    if has_credentials && !auth.allow_plain_http && crosses_the_network_in_plain(&url) {
+    if has_credentials && !allow_plain_http && crosses_the_network_in_plain(&url) {
         let message = "plain http would show its token to everybody on the way";
         let hint = "use https, or say \"allow_plain_http = true\"";
         section.complain(url_key, Complaint::new(message).hint(hint));
     }
-    Some(Transport::Http {
-        url,
+    let http = HttpServer {
         flavor,
         headers,
         ca_file,
-        auth,
-    })
+        // As every other tool of the user does.
+        proxy: Proxy::Environment,
+        allow_plain_http,
+        ..HttpServer::new(url)
+    };
+    Some((Transport::Http(http), auth))
 }
 
 /// The client refuses such requests too; here it is told at the line that can be mended.
@@ -284,8 +287,6 @@ fn read_auth(auth: &Section<'_>) -> AuthConfig {
         redirect_port: auth.number("redirect_port"),
         issuer: auth.text("issuer"),
         token: auth.secret("token"),
-        // It is a key of the server, which has headers that need it too.
-        allow_plain_http: false,
     };
     let has_credentials = auth.has("client_id") && auth.has("client_secret");
     if read.grant == Grant::ClientCredentials && !has_credentials {
@@ -323,7 +324,7 @@ fn fits(revision: Revision, era: Option<EraChoice>) -> bool {
 }
 
 fn read_quirks(section: &Section<'_>, server: &mut ServerConfig) {
-    let quirks = &mut server.quirks;
+    let quirks = &mut server.server.settings.quirks;
     let cancel = section.choice("cancel", &choices::CANCEL_FORMS);
     set(&mut quirks.cancel, cancel);
     let shutdown = section.choice("shutdown", &choices::SHUTDOWN_FORMS);

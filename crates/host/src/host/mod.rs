@@ -20,8 +20,9 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use attache_client::process::Environment;
 use attache_client::protocol::{Implementation, LogLevel};
-use attache_client::{Client, Server};
+use attache_client::{Client, Server, Settings, Transport};
 use tokio::task::JoinSet;
 
 pub use calling::Call;
@@ -34,7 +35,7 @@ use server_handle::{Provenance, ServerHandle};
 use shared::{Parts, Shared, State};
 
 use crate::accounts::Accounts;
-use crate::config::{Config, ServerConfig, ServerName};
+use crate::config::{Config, ServerConfig, ServerName, Source};
 use crate::disk::Disk;
 use crate::error::Error;
 use crate::events::{Events, now_ms};
@@ -66,11 +67,15 @@ pub fn manifest_folder(state: &Path) -> PathBuf {
 /// by [`close`](Self::close), which waits for it.
 ///
 /// ```no_run
-/// # async fn run(config: attache_host::config::Config) -> Result<(), attache_host::Error> {
+/// # async fn run() -> Result<(), attache_host::Error> {
+/// use attache_client::Server;
 /// use attache_host::Host;
 /// use attache_host::policy::CallOrigin;
 ///
-/// let host = Host::builder(config).start();
+/// let host = Host::builder()
+///     .server("fetch", Server::stdio("uvx", ["mcp-server-fetch"]))
+///     .server("notes", Server::http("https://example.org/mcp"))
+///     .start();
 /// for tool in &host.list_tools().await?.entries {
 ///     println!("{}", tool.qualified);
 /// }
@@ -112,9 +117,35 @@ pub struct HostBuilder {
 }
 
 impl HostBuilder {
+    /// Adds the servers of a configuration, and takes over what it says for all of them.
+    pub fn config(mut self, mut config: Config) -> Self {
+        config
+            .servers
+            .extend(std::mem::take(&mut self.config.servers));
+        self.config = config;
+        self
+    }
+
+    /// Adds a server under a name, which is made to fit if need be; the last of equal names counts.
+    /// What [`Server`] says of one connection holds for all that the host makes.
+    pub fn server(mut self, name: impl AsRef<str>, server: Server) -> Self {
+        let name = ServerName::from_any(name.as_ref());
+        let identity = (server.settings.identity != Settings::default().identity)
+            .then(|| server.settings.identity.clone());
+        let config = ServerConfig {
+            client: identity,
+            ..ServerConfig::new(name.clone(), server, Source::program())
+        };
+        self.config.servers.insert(name, config);
+        self
+    }
+
     /// Adds a server that a person has just typed: it gets the whole environment of this process,
     /// as a command typed at a shell does.
-    pub fn adhoc_server(mut self, server: ServerConfig) -> Self {
+    pub fn adhoc_server(mut self, mut server: ServerConfig) -> Self {
+        if let Transport::Stdio(launch) = server.server.transport_mut() {
+            launch.environment = Environment::Inherit;
+        }
         self.others.push((server, Provenance::Typed));
         self
     }
@@ -231,10 +262,10 @@ impl HostBuilder {
 }
 
 impl Host {
-    /// A host of the servers of a configuration.
-    pub fn builder(config: Config) -> HostBuilder {
+    /// A host to be, without servers so far.
+    pub fn builder() -> HostBuilder {
         HostBuilder {
-            config,
+            config: Config::default(),
             identity: None,
             others: Vec::new(),
             state_folder: None,
@@ -438,18 +469,13 @@ impl std::fmt::Debug for Host {
 fn same_connection(one: &ServerConfig, other: &ServerConfig) -> bool {
     let ServerConfig {
         name,
-        transport,
-        era,
-        protocol,
+        server,
+        auth,
         dialect,
-        quirks,
-        timeouts,
         restart,
         start,
         enabled,
         client,
-        log_level,
-        capabilities,
         call_retry: _,
         retry: _,
         cache: _,
@@ -458,15 +484,10 @@ fn same_connection(one: &ServerConfig, other: &ServerConfig) -> bool {
         source: _,
     } = one;
     *name == other.name
-        && *transport == other.transport
-        && *era == other.era
-        && *protocol == other.protocol
+        && *server == other.server
+        && *auth == other.auth
         && *dialect == other.dialect
-        && *quirks == other.quirks
-        && *timeouts == other.timeouts
         && *client == other.client
-        && *log_level == other.log_level
-        && *capabilities == other.capabilities
         && *restart == other.restart
         && *start == other.start
         && *enabled == other.enabled

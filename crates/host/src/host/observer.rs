@@ -120,7 +120,8 @@ impl ServerObserver {
                 self.notification("notifications/elicitation/complete");
             }
             ClientEvent::Other { method, .. } => self.notification(method),
-            ClientEvent::Acknowledged { .. } => {}
+            // That a subscription began concerns its subscriber alone.
+            _ => {}
         }
     }
 

@@ -18,7 +18,7 @@ use super::options::RequestOptions;
 use super::shared::{Lifetime, Shared};
 use crate::cache::{Cached, Epochs, Fetched, Found, Key, Lifetimes, What};
 use crate::catalog::{ListKind, Listable, RefreshPlan};
-use crate::config::{CallRetry, ReadOnlyHint, ServerConfig, ServerName, Transport};
+use crate::config::{CallRetry, ReadOnlyHint, ServerConfig, ServerName};
 use crate::error::Error;
 use crate::events::EventKind;
 use crate::manifest::{Manifest, Remembered};
@@ -26,9 +26,7 @@ use crate::policy::PinnedServer;
 use crate::redact::Redactor;
 use crate::retry::{Backoff, Repeatable};
 use crate::snapshot::{FailureSnapshot, Offers, RequestCounts, ServerSnapshot, ServerState};
-use crate::supervisor::{
-    Connection, Patience, ProcessEnvironment, ServerMaker, Supervised, Target,
-};
+use crate::supervisor::{Connection, Patience, ServerMaker, Supervised, Target};
 
 /// How long a list is good enough to check calls, although the server has announced another. A
 /// server that announces after each list would otherwise be listed for every call (fault 50).
@@ -132,17 +130,13 @@ impl ServerHandle {
                 let (questions, accounts) = (&shared.questions, &shared.accounts);
                 let folders = shared.state.as_ref().map(|state| state.folders.as_path());
                 let target = match &provenance {
-                    Provenance::Configured => {
-                        Target::new(&config, ProcessEnvironment::AllowList, questions, accounts)
-                            .in_neutral_folder(&config, folders)
-                    }
-                    Provenance::Typed => {
-                        Target::new(&config, ProcessEnvironment::Inherited, questions, accounts)
-                    }
+                    Provenance::Configured => Target::new(&config, questions, accounts)
+                        .in_neutral_folder(&config, folders),
+                    Provenance::Typed => Target::new(&config, questions, accounts),
                     Provenance::Made(maker) => Target::made_by(maker.clone(), &config, questions),
                 };
                 let target = target.remembering(&config, shared.probes.as_ref());
-                let is_program = matches!(config.transport, Transport::Stdio { .. })
+                let is_program = config.server.transport().launch().is_some()
                     && !matches!(provenance, Provenance::Made(_));
                 let places = is_program.then(|| shared.start_places.clone());
                 let (shared, epochs) = (shared.clone(), epochs.clone());
@@ -319,7 +313,7 @@ impl ServerHandle {
             let pauses = backoff.get_or_insert_with(|| Backoff::of(retry, fastrand::Rng::new()));
             let pause = pauses.next_pause();
             // No attempt begins when the time for all of it has passed.
-            let late = first_sent.elapsed() + pause >= config.timeouts.maximum;
+            let late = first_sent.elapsed() + pause >= config.server.settings.timeouts.maximum;
             if late || attempt >= retry.attempts || !repeatable.allows_repeat_after(&error, retry) {
                 return Err(Error::Request {
                     server: self.name.clone(),
@@ -662,13 +656,7 @@ impl ServerHandle {
     /// The server at this moment.
     pub(crate) fn snapshot(&self) -> ServerSnapshot {
         let config = self.config();
-        let target = match &config.transport {
-            Transport::Stdio { command, args, .. } => {
-                let words = std::iter::once(command).chain(args);
-                words.cloned().collect::<Vec<_>>().join(" ")
-            }
-            Transport::Http { url, .. } => url.clone(),
-        };
+        let target = config.server.transport().to_string();
         // Arguments hold secrets as often as variables do.
         let target = Redactor::for_servers([&*config])
             .redact(&target)

@@ -232,11 +232,11 @@ fn failure(stored: io::Result<()>) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use parking_lot::Mutex;
-    use std::collections::BTreeMap;
 
     use super::*;
-    use crate::config::{ServerConfig, ServerName, Source, Transport};
+    use crate::config::{ServerConfig, ServerName, Source};
     use crate::policy::{Asking, NobodyToAsk, Remember};
+    use attache_client::Server;
     use attache_client::protocol::Json;
 
     /// Gives one answer always, and keeps the questions.
@@ -283,13 +283,8 @@ mod tests {
     }
 
     fn server() -> PinnedServer {
-        let transport = Transport::Stdio {
-            command: "notes".to_owned(),
-            args: Vec::new(),
-            env: BTreeMap::new(),
-            cwd: None,
-        };
-        let config = ServerConfig::new(name().server, transport, Source::program());
+        let server = Server::stdio("notes", [""; 0]);
+        let config = ServerConfig::new(name().server, server, Source::program());
         PinnedServer::of(&config)
     }
 

@@ -1,8 +1,9 @@
+use attache_client::Server;
 use attache_testkit::scratch::Scratch;
 
 use super::super::definition::whole;
 use super::*;
-use crate::config::{Source, Transport};
+use crate::config::Source;
 
 fn tool(text: &str) -> Tool {
     serde_json::from_str(text).unwrap()
@@ -13,14 +14,9 @@ fn server() -> PinnedServer {
 }
 
 fn started_by(command: &str) -> PinnedServer {
-    let transport = Transport::Stdio {
-        command: command.to_owned(),
-        args: Vec::new(),
-        env: BTreeMap::new(),
-        cwd: None,
-    };
     let name = ServerName::new("notes").unwrap();
-    PinnedServer::of(&ServerConfig::new(name, transport, Source::program()))
+    let server = Server::stdio(command, [""; 0]);
+    PinnedServer::of(&ServerConfig::new(name, server, Source::program()))
 }
 
 const SEARCH: &str = r#"{"name":"search","description":"Finds notes.","inputSchema":

@@ -3,32 +3,23 @@
 //! Owns the translation and the verdict whether a failed start may be tried again. Knows nothing of
 //! states and pauses.
 
-use std::borrow::Cow;
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use attache_client::process::SpawnErrorKind;
-use attache_client::{CloseReason, ConnectError, Error as ClientError, HttpError, Server};
+use attache_client::{
+    CloseReason, ConnectError, Error as ClientError, HttpError, Server, Transport,
+};
 
 use super::container::Container;
 use super::machine::Remedy;
 use crate::accounts::Accounts;
-use crate::config::{Origin, ServerConfig, Transport};
+use crate::config::{Origin, ServerConfig};
 use crate::error::Cause;
 use crate::probes::{self, Probes};
 use crate::questions::Questions;
 use crate::state_file;
-
-/// Which variables a server gets beside those its configuration names.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ProcessEnvironment {
-    /// A short list of harmless ones: the rule for configured servers (S12).
-    AllowList,
-    /// All of this process: for a command that a person has just typed.
-    Inherited,
-}
 
 /// Makes a server to connect to, once for every start.
 pub(crate) type ServerMaker = Arc<dyn Fn() -> Server + Send + Sync>;
@@ -63,22 +54,18 @@ enum Source {
 impl Target {
     pub(crate) fn new(
         config: &ServerConfig,
-        environment: ProcessEnvironment,
         questions: &Arc<dyn Questions>,
         accounts: &Accounts,
     ) -> Self {
-        let (config, container) = with_container(config);
         let mut server = config.server();
-        if environment == ProcessEnvironment::Inherited {
-            server = server.inherit_environment();
-        }
-        let server = match accounts.of(&config) {
+        let container = contain(&mut server);
+        let server = match accounts.of(config) {
             Err(error) => Source::None(error),
             Ok(oauth) => {
                 if let Some(oauth) = oauth {
                     server = server.authorizer(Arc::new(oauth));
                 }
-                Source::Same(Box::new(with_questions(server, &config, questions)))
+                Source::Same(Box::new(with_questions(server, config, questions)))
             }
         };
         Self {
@@ -99,7 +86,8 @@ impl Target {
         config: &ServerConfig,
         folders: Option<&Path>,
     ) -> Self {
-        let is_homeless = matches!(config.transport, Transport::Stdio { cwd: None, .. });
+        let launch = config.server.transport().launch();
+        let is_homeless = launch.is_some_and(|launch| launch.cwd.is_none());
         if config.source.origin != Origin::User || !is_homeless {
             return self;
         }
@@ -195,23 +183,14 @@ impl Target {
 }
 
 /// A server in a container is started so that its container can be stopped (fault 12).
-fn with_container(config: &ServerConfig) -> (Cow<'_, ServerConfig>, Option<Container>) {
-    if let Transport::Stdio {
-        command, args, env, ..
-    } = &config.transport
-        && let Some(container) = Container::recognise(command, args)
-    {
-        let variables = env
-            .iter()
-            .map(|(name, value)| (OsString::from(name), OsString::from(value.expose())));
-        let container = container.environment(variables);
-        let mut config = config.clone();
-        if let Transport::Stdio { args, .. } = &mut config.transport {
-            *args = container.args().to_vec();
-        }
-        return (Cow::Owned(config), Some(container));
+fn contain(server: &mut Server) -> Option<Container> {
+    let launch = server.transport().launch()?;
+    let container = Container::recognise(&launch.program, &launch.args)?;
+    let container = container.environment(launch.vars.clone());
+    if let Transport::Stdio(launch) = server.transport_mut() {
+        launch.args = container.args().to_vec();
     }
-    (Cow::Borrowed(config), None)
+    Some(container)
 }
 
 /// Declares what the face can answer, and nothing else.
@@ -254,6 +233,7 @@ pub(super) fn remedy(error: &ClientError, processes: usize) -> Remedy {
         ClientError::Connect(
             ConnectError::NoCommonRevision { .. }
             | ConnectError::StreamsUsedUp
+            | ConnectError::Misplaced { .. }
             | ConnectError::Http(HttpError::Authorization(_) | HttpError::Redirected { .. }),
         )
         | ClientError::Unsupported { .. }

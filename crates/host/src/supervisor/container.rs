@@ -8,7 +8,7 @@
 //! A host that is killed outright cannot do this; its container then ends only if the server in it
 //! leaves at the end of its input, as the protocol demands (S-STDIO-13).
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
@@ -29,15 +29,15 @@ const LONGEST_ID: usize = 128;
 /// The arguments to start a container with, and how to stop it.
 #[derive(Debug)]
 pub(crate) struct Container {
-    program: String,
-    args: Vec<String>,
+    program: OsString,
+    args: Vec<OsString>,
     environment: Vec<(OsString, OsString)>,
     id_file: PathBuf,
 }
 
 impl Container {
     /// Recognises `docker run …` and its like.
-    pub(crate) fn recognise(program: &str, args: &[String]) -> Option<Self> {
+    pub(crate) fn recognise(program: &OsStr, args: &[OsString]) -> Option<Self> {
         let engine = Path::new(program).file_stem()?.to_str()?;
         if !ENGINES.contains(&engine) {
             return None;
@@ -50,7 +50,7 @@ impl Container {
                 let name = format!("attache-{:016x}.cid", fastrand::u64(..));
                 let ours = std::env::temp_dir().join(name);
                 let option = format!("{ID_FILE_OPTION}={}", ours.display());
-                args.insert(run + 1, option);
+                args.insert(run + 1, option.into());
                 ours
             }
         };
@@ -72,7 +72,7 @@ impl Container {
     }
 
     /// The arguments to start with instead of the original ones.
-    pub(crate) fn args(&self) -> &[String] {
+    pub(crate) fn args(&self) -> &[OsString] {
         &self.args
     }
 
@@ -139,10 +139,10 @@ enum EngineWord {
 }
 
 /// Where `run` stands, after options of the engine itself and perhaps `container`.
-fn position_of_run(args: &[String]) -> Option<usize> {
+fn position_of_run(args: &[OsString]) -> Option<usize> {
     let mut words = args.iter().enumerate();
     while let Some((at, word)) = words.next() {
-        match word.as_str() {
+        match word.to_str()? {
             "run" => return Some(at),
             "container" => {}
             // These options of the engine take a value of their own.
@@ -158,13 +158,15 @@ fn position_of_run(args: &[String]) -> Option<usize> {
 }
 
 /// The file the user already has the engine write to.
-fn own_id_file(args: &[String]) -> Option<PathBuf> {
+fn own_id_file(args: &[OsString]) -> Option<PathBuf> {
     let mut words = args.iter();
     while let Some(word) = words.next() {
         if word == ID_FILE_OPTION {
             return words.next().map(PathBuf::from);
         }
-        let inline = word.strip_prefix(ID_FILE_OPTION);
+        let inline = word
+            .to_str()
+            .and_then(|word| word.strip_prefix(ID_FILE_OPTION));
         if let Some(path) = inline.and_then(|rest| rest.strip_prefix('=')) {
             return Some(PathBuf::from(path));
         }
@@ -176,8 +178,8 @@ fn own_id_file(args: &[String]) -> Option<PathBuf> {
 mod tests {
     use super::*;
 
-    fn words(line: &str) -> (String, Vec<String>) {
-        let mut words = line.split_whitespace().map(str::to_owned);
+    fn words(line: &str) -> (OsString, Vec<OsString>) {
+        let mut words = line.split_whitespace().map(OsString::from);
         (words.next().unwrap(), words.collect())
     }
 
@@ -197,7 +199,8 @@ mod tests {
             let (program, args) = words(line);
             let found = Container::recognise(&program, &args);
             let began = found.map(|container| {
-                let args = container.args().join(" ");
+                let args = container.args().join(OsStr::new(" "));
+                let args = args.to_str().unwrap();
                 let at = args.find(" --cidfile=").unwrap();
                 args[..at].to_owned()
             });

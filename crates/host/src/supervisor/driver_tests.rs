@@ -8,7 +8,7 @@ use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
 use super::*;
-use crate::config::{ServerName, Source, Transport};
+use crate::config::{ServerName, Source};
 use crate::questions::{NobodyToAsk, Questions};
 use crate::supervisor::{Patience, ServerMaker, StartPlaces, Supervised};
 
@@ -63,14 +63,8 @@ fn supervised_in(
     maker: ServerMaker,
     notebook: &Arc<Notebook>,
 ) -> Supervised {
-    let transport = Transport::Stdio {
-        command: String::new(),
-        args: Vec::new(),
-        env: Default::default(),
-        cwd: None,
-    };
     let name = ServerName::new("s").unwrap();
-    let config = ServerConfig::new(name, transport, Source::program());
+    let config = ServerConfig::new(name, Server::stdio("", [""; 0]), Source::program());
     let questions: Arc<dyn Questions> = Arc::new(NobodyToAsk);
     let target = Target::made_by(maker, &config, &questions);
     Supervised::new(&config, target, notebook.clone(), places)

@@ -16,7 +16,6 @@ use attache_client::{Client, ConnectError, Error as ClientError};
 use tokio::sync::{Semaphore, mpsc, watch};
 use tokio::time::Instant;
 
-pub use connecting::ProcessEnvironment;
 pub(crate) use connecting::{ServerMaker, Target};
 pub(crate) use driver::Observer;
 
@@ -108,7 +107,7 @@ impl Supervised {
         let status = driver::start(config, target, observer, inbox, places);
         Self {
             name: config.name.clone(),
-            start_timeout: config.timeouts.start,
+            start_timeout: config.server.settings.timeouts.start,
             orders,
             status,
         }

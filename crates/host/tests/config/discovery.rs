@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use attache_client::EraChoice;
 use attache_host::config::discover::{Discovered, Discovery, SOURCES, discover, read_text_of};
-use attache_host::config::{DraftTransport, Origin, Platform, UserEnvironment};
+use attache_host::config::{Origin, Platform, UserEnvironment};
 use attache_testkit::scratch::Scratch;
 
 /// Each file of the made-up home folder.
@@ -337,17 +337,12 @@ fn what_is_no_server_is_skipped_with_a_reason() {
 #[test]
 fn commands_variables_and_settings_come_along() {
     let (scratch, discovery) = found();
-    let stdio = |name: &str| match &server(&discovery, name).draft.transport {
-        DraftTransport::Stdio {
-            command, args, env, ..
-        } => {
-            let env: Vec<String> = env
-                .iter()
-                .map(|(name, value)| format!("{name}={}", value.expose()))
-                .collect();
-            format!("{command} {} [{}]", args.join(" "), env.join(" "))
-        }
-        DraftTransport::Http { .. } => panic!("{name} is stdio"),
+    let stdio = |name: &str| {
+        let transport = &server(&discovery, name).draft.transport;
+        assert_eq!(transport.kind(), "stdio", "{name}");
+        let values = transport.values();
+        let env = values.iter().map(|(name, value)| format!("{name}={value}"));
+        format!("{transport} [{}]", env.collect::<Vec<_>>().join(" "))
     };
     let script = scratch.path().join("work/app/s.js");
     let script = script.to_str().unwrap();
@@ -371,13 +366,14 @@ fn commands_variables_and_settings_come_along() {
     ] {
         assert_eq!(stdio(name), expected);
     }
-    let headers = |name: &str| match &server(&discovery, name).draft.transport {
-        DraftTransport::Http { headers, .. } => headers
+    let headers = |name: &str| {
+        let transport = &server(&discovery, name).draft.transport;
+        assert!(transport.http().is_some(), "{name} has a URL");
+        let values = transport.values();
+        let headers = values
             .iter()
-            .map(|(name, value)| format!("{name}: {}", value.expose()))
-            .collect::<Vec<_>>()
-            .join(", "),
-        DraftTransport::Stdio { .. } => panic!("{name} has a URL"),
+            .map(|(name, value)| format!("{name}: {value}"));
+        headers.collect::<Vec<_>>().join(", ")
     };
     assert_eq!(headers("github"), "Authorization: Bearer ${GITHUB_TOKEN}");
     assert_eq!(headers("linear"), "X-Key: ${LINEAR_KEY}");

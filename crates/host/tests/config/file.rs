@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use attache_client::protocol::{LogLevel, Revision};
 use attache_client::{
-    CancelForm, EraChoice, ErrorAlias, ProgressTokenForm, Quirks, ShutdownForm, Timeouts,
-    UndeclaredRequests,
+    CancelForm, EraChoice, ErrorAlias, HttpServer, ProgressTokenForm, Quirks, Server, ShutdownForm,
+    Timeouts, UndeclaredRequests,
 };
 use attache_host::config::{
     CacheUse, CallRetry, Config, Decision, Dialect, Grant, HttpFlavor, Origin, ReadOnlyHint,
-    RestartWhen, Retry, RetryOn, Secret, ServerConfig, Start, Transport,
+    RestartWhen, Retry, RetryOn, Secret, ServerConfig, Start,
 };
 
 use crate::{environment, read};
@@ -30,12 +30,7 @@ fn a_short_server_has_all_defaults() {
     let server = only("[servers.notes]\ncommand = 'notes'\n");
     let expected = ServerConfig::new(
         "notes".parse().unwrap(),
-        Transport::Stdio {
-            command: "notes".to_owned(),
-            args: Vec::new(),
-            env: [].into(),
-            cwd: None,
-        },
+        Server::stdio("notes", [""; 0]),
         server.source.clone(),
     );
     assert_eq!(server, expected);
@@ -119,38 +114,39 @@ fn a_long_server_says_everything() {
         "#,
     );
     assert_eq!(
-        server.transport,
-        Transport::Stdio {
-            command: "notes".to_owned(),
-            args: vec!["--root".to_owned(), "/home/me/notes".to_owned()],
-            env: [
-                ("API_KEY".to_owned(), Secret::new("s3cret-token")),
-                ("DEBUG".to_owned(), Secret::new("true")),
-                ("PORT".to_owned(), Secret::new("80")),
-            ]
-            .into(),
-            cwd: Some("/cfg/work".into()),
-        }
+        server.server.transport(),
+        Server::stdio("notes", ["--root", "/home/me/notes"])
+            .env("API_KEY", "s3cret-token")
+            .env("DEBUG", "true")
+            .env("PORT", "80")
+            .current_dir("/cfg/work")
+            .transport()
     );
     assert_eq!(
-        (server.era, server.start),
+        (server.server.settings.era, server.start),
         (EraChoice::Legacy, Start::Eager)
     );
-    assert_eq!(server.protocol, Some(Revision::V2025_06_18));
+    assert_eq!(server.server.settings.protocol, Some(Revision::V2025_06_18));
     assert_eq!((server.dialect, server.enabled), (Dialect::Custom, false));
-    assert_eq!(server.quirks.cancel, CancelForm::Both);
-    assert_eq!(server.quirks.shutdown, ShutdownForm::Lsp);
+    assert_eq!(server.server.settings.quirks.cancel, CancelForm::Both);
+    assert_eq!(server.server.settings.quirks.shutdown, ShutdownForm::Lsp);
     assert_eq!(
-        server.quirks.error_aliases,
+        server.server.settings.quirks.error_aliases,
         [
             (-32000, ErrorAlias::ResourceNotFound),
             (-32001, ErrorAlias::TimedOut)
         ]
         .into()
     );
-    assert_eq!(server.quirks.progress_token, ProgressTokenForm::Tool);
-    assert_eq!(server.log_level, Some(LogLevel::Warning));
-    assert_eq!(server.capabilities, UndeclaredRequests::Refuse);
+    assert_eq!(
+        server.server.settings.quirks.progress_token,
+        ProgressTokenForm::Tool
+    );
+    assert_eq!(server.server.settings.log_level, Some(LogLevel::Warning));
+    assert_eq!(
+        server.server.settings.capabilities,
+        UndeclaredRequests::Refuse
+    );
     assert_eq!(
         server.retry,
         Retry {
@@ -168,11 +164,26 @@ fn a_long_server_says_everything() {
     );
     assert_eq!(server.cache.list_ttl, Some(Duration::from_secs(10)));
     assert_eq!(server.call_retry, CallRetry::Never);
-    assert_eq!(server.timeouts.start, Duration::from_secs(2));
-    assert_eq!(server.timeouts.request, Duration::from_millis(250));
-    assert_eq!(server.timeouts.call, Duration::from_secs(90));
-    assert_eq!(server.timeouts.maximum, Duration::from_secs(3600));
-    assert_eq!(server.timeouts.probe, Timeouts::default().probe);
+    assert_eq!(
+        server.server.settings.timeouts.start,
+        Duration::from_secs(2)
+    );
+    assert_eq!(
+        server.server.settings.timeouts.request,
+        Duration::from_millis(250)
+    );
+    assert_eq!(
+        server.server.settings.timeouts.call,
+        Duration::from_secs(90)
+    );
+    assert_eq!(
+        server.server.settings.timeouts.maximum,
+        Duration::from_secs(3600)
+    );
+    assert_eq!(
+        server.server.settings.timeouts.probe,
+        Timeouts::default().probe
+    );
     assert_eq!(server.restart.when, RestartWhen::Never);
     assert_eq!(server.restart.starts, 3);
     assert_eq!(server.restart.backoff_longest, Duration::from_secs(1));
@@ -208,18 +219,16 @@ fn a_server_behind_a_url_says_how_to_log_in() {
         issuer = "https://login.example.org"
         "#,
     );
-    let Transport::Http {
+    let HttpServer {
         url,
         flavor,
         headers,
         ca_file,
-        auth,
-    } = server.transport
-    else {
-        panic!("it has a URL");
-    };
+        ..
+    } = server.server.transport().http().expect("it has a URL");
+    let auth = &server.auth;
     assert_eq!(url, "https://example.org/mcp");
-    assert_eq!(flavor, HttpFlavor::Detect);
+    assert_eq!(*flavor, HttpFlavor::Detect);
     assert_eq!(headers["Authorization"].expose(), "Bearer s3cret-token");
     assert_eq!(ca_file.as_deref(), Some(Path::new("/home/me/ca.pem")));
     assert_eq!(auth.grant, Grant::ClientCredentials);
@@ -238,38 +247,30 @@ fn the_single_mcp_table_is_the_server_default() {
          = [\"--mcp\"]    # Arguments for MCP mode\n",
     );
     assert_eq!(stdio.name.as_str(), "default");
-    let Transport::Stdio { command, args, .. } = stdio.transport else {
-        panic!("stdio");
-    };
-    assert_eq!(
-        (command.as_str(), args),
-        ("claude", vec!["--mcp".to_owned()])
-    );
+    assert_eq!(stdio.server.transport().words(), ["claude", "--mcp"]);
     let http = only("[mcp]\ntransport = \"http\"\nendpoint = \"http://localhost:8080/mcp\"\n");
-    let Transport::Http { url, flavor, .. } = http.transport else {
-        panic!("http");
-    };
+    let HttpServer { url, flavor, .. } = http.server.transport().http().expect("http");
     assert_eq!(url, "http://localhost:8080/mcp");
-    assert_eq!(flavor, HttpFlavor::Streamable);
+    assert_eq!(*flavor, HttpFlavor::Streamable);
 }
 
 /// Seeds rows 9, 25, 35, 37, 38.
 #[test]
 fn the_interactive_profile_has_the_numbers_of_its_seed() {
     let server = only("[servers.a]\ncommand = 'x'\nprofile = 'interactive'\n");
-    assert_eq!(server.protocol, Some(Revision::V2024_11_05));
+    assert_eq!(server.server.settings.protocol, Some(Revision::V2024_11_05));
     let milliseconds = |time: Duration| time.as_millis();
-    assert_eq!(milliseconds(server.timeouts.start), 2000);
-    assert_eq!(milliseconds(server.timeouts.request), 500);
-    assert_eq!(milliseconds(server.timeouts.read), 500);
-    assert_eq!(milliseconds(server.timeouts.call), 1000);
-    assert_eq!(milliseconds(server.timeouts.maximum), 1000);
+    assert_eq!(milliseconds(server.server.settings.timeouts.start), 2000);
+    assert_eq!(milliseconds(server.server.settings.timeouts.request), 500);
+    assert_eq!(milliseconds(server.server.settings.timeouts.read), 500);
+    assert_eq!(milliseconds(server.server.settings.timeouts.call), 1000);
+    assert_eq!(milliseconds(server.server.settings.timeouts.maximum), 1000);
     assert_eq!(
         server.retry.on,
         [RetryOn::Lost, RetryOn::Timeout, RetryOn::Transient]
     );
     assert_eq!(
-        server.quirks.error_aliases,
+        server.server.settings.quirks.error_aliases,
         [(-32000, ErrorAlias::ResourceNotFound)].into()
     );
     assert_eq!(server.cache.invalidate_after, ["sync_repository".into()]);
@@ -281,13 +282,13 @@ fn the_interactive_profile_has_the_numbers_of_its_seed() {
 #[test]
 fn the_workflow_profile_speaks_lsp_and_waits_a_minute() {
     let server = only("[servers.a]\ncommand = 'x'\nprofile = 'workflow'\n");
-    assert_eq!(server.protocol, Some(Revision::V2025_11_25));
+    assert_eq!(server.server.settings.protocol, Some(Revision::V2025_11_25));
     assert_eq!(
-        (server.dialect, &server.quirks),
+        (server.dialect, &server.server.settings.quirks),
         (Dialect::Lsp, &Quirks::lsp())
     );
     let minute = Duration::from_secs(60);
-    let timeouts = server.timeouts;
+    let timeouts = server.server.settings.timeouts;
     assert_eq!(
         [
             timeouts.start,
@@ -305,21 +306,30 @@ fn written_keys_win_over_the_profile() {
         "[servers.a]\ncommand = 'x'\nprofile = 'interactive'\nprotocol = 'newest'\ntimeouts = { \
          call = '5s' }\ncache = { invalidate_after = [] }\n",
     );
-    assert_eq!(server.protocol, None);
-    assert_eq!(server.timeouts.call, Duration::from_secs(5));
-    assert_eq!(server.timeouts.maximum, Duration::from_secs(5));
-    assert_eq!(server.timeouts.read, Duration::from_millis(500));
+    assert_eq!(server.server.settings.protocol, None);
+    assert_eq!(server.server.settings.timeouts.call, Duration::from_secs(5));
+    assert_eq!(
+        server.server.settings.timeouts.maximum,
+        Duration::from_secs(5)
+    );
+    assert_eq!(
+        server.server.settings.timeouts.read,
+        Duration::from_millis(500)
+    );
     assert_eq!(server.cache.invalidate_after, []);
     assert!(server.cache.ttl.is_some());
     let modern = only("[servers.a]\ncommand = 'x'\nprofile = 'interactive'\nera = 'modern'\n");
-    assert_eq!((modern.era, modern.protocol), (EraChoice::Modern, None));
+    assert_eq!(
+        (modern.server.settings.era, modern.server.settings.protocol),
+        (EraChoice::Modern, None)
+    );
     let standard = only("[servers.a]\ncommand = 'x'\nprofile = 'workflow'\ndialect = 'standard'\n");
-    assert_eq!(standard.quirks, Quirks::default());
+    assert_eq!(standard.server.settings.quirks, Quirks::default());
     let quirk = only(
         "[servers.a]\ncommand = 'x'\nprofile = 'workflow'\nquirks = { cancel = 'standard' }\n",
     );
-    assert_eq!(quirk.quirks.cancel, CancelForm::Standard);
-    assert_eq!(quirk.quirks.shutdown, ShutdownForm::Lsp);
+    assert_eq!(quirk.server.settings.quirks.cancel, CancelForm::Standard);
+    assert_eq!(quirk.server.settings.quirks.shutdown, ShutdownForm::Lsp);
 }
 
 /// The names of seeds 000, 003 and 004 can be said, for all servers and for one.

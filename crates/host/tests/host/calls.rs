@@ -99,7 +99,8 @@ fn fault_74_the_remembered_owner_is_started_alone() {
             let servers = launches
                 .iter()
                 .map(|(name, launch)| config_of(name, launch));
-            Host::builder(crate::support::config(servers))
+            Host::builder()
+                .config(crate::support::config(servers))
                 .state_folder(state.path())
                 .lifetime(Lifetime::OneShot)
                 .start()
@@ -333,8 +334,8 @@ fn safe_requests_are_repeated_after_a_time_out_if_the_rules_say_so() {
                 .on(When::method("resources/read").nth(1), [Action::never()])
                 .on(When::tool("slow"), [Action::never()]);
             let rules = |config: &mut ServerConfig| {
-                config.timeouts.read = Duration::from_millis(300);
-                config.timeouts.call = Duration::from_millis(300);
+                config.server.settings.timeouts.read = Duration::from_millis(300);
+                config.server.settings.timeouts.call = Duration::from_millis(300);
                 config.retry.on.clone_from(&on);
             };
             let fleet = Fleet::with([("one", script)], rules, |builder| builder);

@@ -47,11 +47,13 @@ fn fault_12_the_container_is_stopped_with_its_server_however_that_ends() {
             .launch()
             .unwrap();
         let mut server = config_of("boxed", &launch);
-        if let Transport::Stdio { command, args, .. } = &mut server.transport {
-            let program = std::mem::replace(command, engine.to_str().unwrap().to_owned());
-            args.splice(0..0, ["run".to_owned(), "-i".to_owned(), program]);
+        if let Transport::Stdio(launch) = server.server.transport_mut() {
+            let program = std::mem::replace(&mut launch.program, engine.clone().into());
+            launch
+                .args
+                .splice(0..0, ["run".into(), "-i".into(), program]);
         }
-        let host = Host::builder(config([server])).start();
+        let host = Host::builder().config(config([server])).start();
         let fleet = Fleet {
             host,
             launches: vec![launch],
@@ -87,9 +89,11 @@ fn fault_12_a_runtime_that_ends_without_closing_tells_the_engine_too() {
     std::fs::set_permissions(&engine, std::fs::Permissions::from_mode(0o755)).unwrap();
     let launch = script().launch().unwrap();
     let mut server = config_of("boxed", &launch);
-    if let Transport::Stdio { command, args, .. } = &mut server.transport {
-        let program = std::mem::replace(command, engine.to_str().unwrap().to_owned());
-        args.splice(0..0, ["run".to_owned(), "-i".to_owned(), program]);
+    if let Transport::Stdio(launch) = server.server.transport_mut() {
+        let program = std::mem::replace(&mut launch.program, engine.clone().into());
+        launch
+            .args
+            .splice(0..0, ["run".into(), "-i".into(), program]);
     }
     let path = folder.path().to_owned();
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -98,7 +102,7 @@ fn fault_12_a_runtime_that_ends_without_closing_tells_the_engine_too() {
         .build()
         .unwrap();
     let host = runtime.block_on(async {
-        let host = Host::builder(config([server])).start();
+        let host = Host::builder().config(config([server])).start();
         within("ready", host.ready("boxed")).await.unwrap();
         host
     });

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use attache_host::client::protocol::{Implementation, LogLevel};
-use attache_host::client::{CloseReason, EraChoice, Error as ClientError, ExitReason};
+use attache_host::client::{CloseReason, EraChoice, Error as ClientError, ExitReason, Server};
 use attache_host::config::{ServerConfig, Start, Transport};
 use attache_host::snapshot::ServerState;
 use attache_host::{Cause, Error};
@@ -34,7 +34,8 @@ fn a_server_is_started_by_its_first_use_or_at_once_if_it_is_eager() {
 #[test]
 fn the_log_level_is_told_to_every_connection() {
     guarded(async || {
-        let warning = |config: &mut ServerConfig| config.log_level = Some(LogLevel::Warning);
+        let warning =
+            |config: &mut ServerConfig| config.server.settings.log_level = Some(LogLevel::Warning);
         let configured = Fleet::with([("one", script())], warning, |builder| builder);
         configured.echoes("one").await;
         within("restart", configured.host.restart("one"))
@@ -172,7 +173,7 @@ fn fault_14_a_crash_loop_ends_parked_with_the_reason_and_leaves_others_alone() {
             [Action::stderr_line("no licence found"), Action::exit(3)],
         );
         // Its era is known, so that every start is one process.
-        let legacy = |config: &mut ServerConfig| config.era = EraChoice::Legacy;
+        let legacy = |config: &mut ServerConfig| config.server.settings.era = EraChoice::Legacy;
         let scripts = [("bad", crashing), ("good", script())];
         let fleet = Fleet::with(scripts, legacy, |builder| builder);
         let failed = fleet.call("bad/echo", json!({})).await;
@@ -213,10 +214,12 @@ fn fault_13_a_missing_command_is_parked_at_once_and_a_restart_gives_it_another_c
         let program = folder.path().join("server");
         let launch = script().launch().unwrap();
         let mut server = config_of("one", &launch);
-        if let Transport::Stdio { command, .. } = &mut server.transport {
-            *command = program.to_str().unwrap().to_owned();
+        if let Transport::Stdio(launch) = server.server.transport_mut() {
+            launch.program = program.clone().into();
         }
-        let host = attache_host::Host::builder(config([server])).start();
+        let host = attache_host::Host::builder()
+            .config(config([server]))
+            .start();
         let fleet = Fleet {
             host,
             launches: vec![launch],
@@ -283,7 +286,7 @@ fn a_reload_restarts_what_changed_and_adopts_what_needs_no_restart() {
         fleet.echoes("adopts").await;
         let before = fleet.server("adopts").process_id;
         let mut changes = config_of("changes", &fleet.launches[0]);
-        changes.timeouts.call = Duration::from_secs(5);
+        changes.server.settings.timeouts.call = Duration::from_secs(5);
         let mut adopts = config_of("adopts", &fleet.launches[1]);
         adopts.policy.deny = vec!["echo".into()];
         within("reload", fleet.host.reload(config([changes, adopts]))).await;
@@ -308,5 +311,36 @@ fn a_host_that_is_dropped_stops_its_servers() {
         for launch in &launches {
             launch.tag().wait_until_gone(PATIENCE).unwrap();
         }
+    });
+}
+
+#[test]
+fn servers_are_added_to_a_host_as_they_are_described_to_the_client() {
+    guarded(async || {
+        let launches = [script().launch().unwrap(), script().launch().unwrap()];
+        let [one, two] = launches.each_ref().map(|launch| {
+            let server = Server::stdio(&launch.program, &launch.args);
+            let variables = launch.env.iter();
+            variables.fold(server, |server, (name, value)| server.env(name, value))
+        });
+        let misplaced = Server::http("http://127.0.0.1:1/mcp").env("KEY", "value");
+        let host = attache_host::Host::builder()
+            .server("one", one.identity("described", "7"))
+            .server("two", two)
+            .server("misplaced", misplaced)
+            .start();
+        let fleet = Fleet {
+            host,
+            launches: launches.into(),
+        };
+        fleet.echoes("one").await;
+        fleet.echoes("two").await;
+        let config = fleet.host.config("one").unwrap();
+        assert_eq!(config.settings().identity.name, "described");
+        // It needs a person, so it is not tried again.
+        let told = fleet.call("misplaced/echo", json!({})).await.unwrap_err();
+        assert!(told.to_string().contains("\"env\""), "{told}");
+        assert_eq!(fleet.server("misplaced").state, ServerState::Parked);
+        fleet.finish().await;
     });
 }

@@ -81,7 +81,8 @@ fn fault_36_a_slow_server_keeps_nobody_waiting_once_it_is_remembered() {
         let launch = script().launch().unwrap();
         let server = config_of("slow", &launch);
         let host = |server: &ServerConfig| {
-            attache_host::Host::builder(crate::support::config([server.clone()]))
+            attache_host::Host::builder()
+                .config(crate::support::config([server.clone()]))
                 .state_folder(state.path())
                 .lifetime(Lifetime::OneShot)
                 .start()
@@ -127,8 +128,8 @@ fn fault_36_a_slow_server_keeps_nobody_waiting_once_it_is_remembered() {
 
         // Another way to start it is another server: nothing is remembered of that.
         let mut other = server.clone();
-        if let attache_host::config::Transport::Stdio { args, .. } = &mut other.transport {
-            args.push("more".to_owned());
+        if let attache_host::config::Transport::Stdio(launch) = other.server.transport_mut() {
+            launch.args.push("more".into());
         }
         let manifests = attache_host::manifest_folder(state.path());
         assert!(manifest::remembered::<Tool>(&manifests, &other).is_none());
@@ -165,7 +166,7 @@ fn programs_that_are_wanted_together_start_one_after_another_and_all_answer() {
             .map(|(name, launch)| config_of(name, launch));
         let mut config = crate::support::config(servers);
         config.concurrent_starts = 1;
-        let host = attache_host::Host::builder(config).start();
+        let host = attache_host::Host::builder().config(config).start();
         let mut events = host.events();
         let tools = within("list", host.list_tools()).await.unwrap();
         assert!(tools.is_complete(), "{:?}", tools.servers);

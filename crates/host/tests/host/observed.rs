@@ -1,6 +1,6 @@
 //! What a face sees: events, snapshots, log files.
 
-use attache_host::config::{Secret, ServerConfig, Transport};
+use attache_host::config::ServerConfig;
 use attache_host::log_files::log_path;
 use attache_host::snapshot::ServerState;
 use attache_host::{HostBuilder, log_folder};
@@ -28,9 +28,7 @@ fn a_log_file_holds_stderr_log_messages_and_states_without_secrets() {
                 ],
             );
         let secret = |config: &mut ServerConfig| {
-            if let Transport::Stdio { env, .. } = &mut config.transport {
-                env.insert("API_KEY".to_owned(), Secret::new("hunter2secret"));
-            }
+            config.server = config.server.clone().env("API_KEY", "hunter2secret");
         };
         let keep = |builder: HostBuilder| builder.state_folder(&folder);
         let fleet = Fleet::with([("one", script)], secret, keep);

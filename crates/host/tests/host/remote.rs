@@ -4,10 +4,10 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use attache_host::client::protocol::SubscriptionFilter;
-use attache_host::config::{AuthConfig, HttpFlavor, Secret, ServerConfig, Source, Transport};
+use attache_host::config::{AuthConfig, HttpFlavor, Secret, ServerConfig, Source};
 use attache_host::policy::CallOrigin;
 use attache_host::snapshot::ServerState;
-use attache_host::{Accounts, Error, Host, Watched};
+use attache_host::{Accounts, Error, Host, Watched, client};
 use attache_server::http::{self, HttpSettings};
 use attache_server::{Server, Tool};
 use attache_testkit::http::{Answer, HttpScript, HttpServer, On};
@@ -44,14 +44,11 @@ fn remote(address: SocketAddr, auth: AuthConfig) -> ServerConfig {
 }
 
 fn at(url: String, flavor: HttpFlavor, auth: AuthConfig) -> ServerConfig {
-    let transport = Transport::Http {
-        url,
-        flavor,
-        headers: Default::default(),
-        ca_file: None,
+    let server = client::Server::http(url).http_flavor(flavor);
+    ServerConfig {
         auth,
-    };
-    ServerConfig::new(name("far"), transport, Source::program())
+        ..ServerConfig::new(name("far"), server, Source::program())
+    }
 }
 
 /// A host whose only server is a scripted one.
@@ -61,7 +58,10 @@ fn host_of(web: &HttpServer, flavor: HttpFlavor) -> Host {
 
 fn host(server: ServerConfig) -> Host {
     let accounts = Accounts::in_memory();
-    Host::builder(config([server])).accounts(accounts).start()
+    Host::builder()
+        .config(config([server]))
+        .accounts(accounts)
+        .start()
 }
 
 async fn echo(host: &Host) -> Result<String, Error> {

@@ -5,8 +5,8 @@
 
 use std::time::Duration;
 
-use attache_host::client::Timeouts;
-use attache_host::config::{Config, Secret, ServerConfig, ServerName, Source, Transport};
+use attache_host::client::{Server, Timeouts};
+use attache_host::config::{Config, ServerConfig, ServerName, Source};
 use attache_host::policy::CallOrigin;
 use attache_host::snapshot::{ServerSnapshot, ServerState};
 use attache_host::{Error, Host, HostBuilder};
@@ -26,20 +26,13 @@ pub(crate) fn name(name: &str) -> ServerName {
 
 /// The configuration of a launch.
 pub(crate) fn config_of(server: &str, launch: &Launch) -> ServerConfig {
-    let text = |text: &std::ffi::OsStr| text.to_str().unwrap().to_owned();
-    let transport = Transport::Stdio {
-        command: text(launch.program.as_os_str()),
-        args: launch.args.iter().map(|arg| text(arg)).collect(),
-        env: launch
-            .env
-            .iter()
-            .map(|(name, value)| (text(name), Secret::new(text(value))))
-            .collect(),
-        cwd: None,
-    };
-    let mut config = ServerConfig::new(name(server), transport, Source::program());
+    let mut described = Server::stdio(&launch.program, &launch.args);
+    for (name, value) in &launch.env {
+        described = described.env(name, value);
+    }
+    let mut config = ServerConfig::new(name(server), described, Source::program());
     // The chaos server is legacy unless a test says otherwise; the probe would only cost time.
-    config.timeouts = Timeouts {
+    config.server.settings.timeouts = Timeouts {
         close_grace: Duration::from_millis(500),
         close_terminate: Duration::from_millis(500),
         ..Timeouts::default()
@@ -90,7 +83,7 @@ impl Fleet {
             servers.push(config);
             launches.push(launch);
         }
-        let host = build(Host::builder(config(servers))).start();
+        let host = build(Host::builder().config(config(servers))).start();
         Self { host, launches }
     }
 

@@ -199,7 +199,7 @@ pub(crate) fn a_large_environment_arrives_whole() {
         let size = if number == 0 { SIZE - 1 } else { SIZE / 13 };
         launch = launch.var(format!("V{number}"), "x".repeat(size));
     }
-    let total: usize = launch.vars.iter().map(|(_, value)| value.len()).sum();
+    let total: usize = launch.vars.values().map(|value| value.len()).sum();
     assert!(total > 200 * 1024, "{total}");
     let expected = format!("{} {}", SIZE - 1, SIZE / 13);
     assert_eq!(output_of(launch), expected.into_bytes());

@@ -4,8 +4,8 @@
 
 use std::path::Path;
 
+use attache::host::config::Origin;
 use attache::host::config::discover::{Discovered, Discovery, discover};
-use attache::host::config::{DraftTransport, Origin};
 use attache::host::redact::Redactor;
 use serde::Serialize;
 
@@ -124,20 +124,13 @@ fn server_document(server: &Discovered) -> ServerDocument<'_> {
 /// what is hidden of it (S20).
 fn target(server: &Discovered) -> String {
     let mut redactor = Redactor::new();
-    let (words, secrets) = match &server.draft.transport {
-        DraftTransport::Stdio {
-            command, args, env, ..
-        } => {
-            let words = std::iter::once(command).chain(args);
-            (words.cloned().collect::<Vec<_>>().join(" "), env)
-        }
-        DraftTransport::Http { url, headers, .. } => (url.clone(), headers),
-    };
+    let transport = &server.draft.transport;
+    let words = transport.to_string();
     if server.origin == Origin::Project {
         return words;
     }
-    for secret in secrets.values() {
-        redactor.hide(secret.expose());
+    for (_, value) in transport.values() {
+        redactor.hide(&value);
     }
     redactor.redact(&words).into_owned()
 }

@@ -7,8 +7,7 @@ use std::path::{Path, PathBuf};
 
 use attache::host::config::discover::{Discovered, Discovery, SOURCES, discover};
 use attache::host::config::{
-    DraftTransport, ImportOutcome, Imported, OnClash, Origin, Secret, import, user_file,
-    write_private,
+    ImportOutcome, Imported, OnClash, Origin, import, user_file, write_private,
 };
 use attache::host::nearest;
 use attache::host::trust::quoted;
@@ -170,31 +169,25 @@ fn shown(name: &str, server: &Discovered) -> Text {
         text.add(Style::Warning, "  which came with this folder");
     }
     text.end_line();
-    let (words, folder, kind, values) = match &server.draft.transport {
-        DraftTransport::Stdio {
-            command,
-            args,
-            env,
-            cwd,
-        } => {
-            let words = std::iter::once(command).chain(args);
-            (words.collect::<Vec<_>>(), cwd.as_ref(), "env", env)
-        }
-        DraftTransport::Http { url, headers, .. } => (vec![url], None, "headers", headers),
-    };
-    let words: Vec<String> = words.into_iter().map(|word| quoted(word)).collect();
+    let transport = &server.draft.transport;
+    let words: Vec<String> = transport.words().iter().map(|word| quoted(word)).collect();
     text.plain("  ").plain(&words.join(" ")).end_line();
-    if let Some(folder) = folder {
-        text.plain(&format!("  cwd = {}", quoted(folder)))
+    if let Some(folder) = transport.folder() {
+        text.plain(&format!("  cwd = {}", quoted(&folder.to_string_lossy())))
             .end_line();
     }
-    let value_of = |value: &Secret| match server.origin {
-        Origin::Project => quoted(value.expose()),
+    let value_of = |value: &str| match server.origin {
+        Origin::Project => quoted(value),
         _ => "\u{2026}".to_owned(),
     };
-    for (name, value) in values {
-        text.plain(&format!("  {kind}.{} = {}", quoted(name), value_of(value)))
-            .end_line();
+    let kind = transport.launch().map_or("headers", |_| "env");
+    for (name, value) in transport.values() {
+        text.plain(&format!(
+            "  {kind}.{} = {}",
+            quoted(&name),
+            value_of(&value)
+        ))
+        .end_line();
     }
     text
 }

@@ -4,11 +4,10 @@
 //! know of programs and their streams.
 
 use attache::authorization::{AuthorizationError, Step};
+use attache::client::{Unreachable, UnreachableKind};
 use attache::host::config::{ServerConfig, ServerName};
 use attache::host::{Accounts, Cause};
-use attache::{
-    CloseReason, ConnectError, Error as ClientError, HttpError, Unreachable, UnreachableKind,
-};
+use attache::{CloseReason, ConnectError, Error as ClientError, HttpError};
 
 use super::{Finding, Verdict, finding};
 
@@ -52,7 +51,7 @@ impl ExaminedServer<'_> {
 
     /// It took the connection and says nothing.
     pub(super) fn silent(&self) -> Finding {
-        let patience = self.config.timeouts.start;
+        let patience = self.config.server.settings.timeouts.start;
         self.found(
             Verdict::NeverAnswers,
             format!("it did not answer within {patience:?}"),
@@ -157,9 +156,7 @@ impl ExaminedServer<'_> {
                 told,
                 "the server fails, or a gateway or proxy before it; tell those who run it",
             ),
-            HttpError::Status { .. } | HttpError::ContentType { .. } => {
-                self.found(Verdict::WrongAddress, told, CHECK_THE_ADDRESS)
-            }
+            _ => self.found(Verdict::WrongAddress, told, CHECK_THE_ADDRESS),
         }
     }
 

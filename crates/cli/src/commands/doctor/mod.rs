@@ -7,7 +7,7 @@
 mod address;
 mod program;
 
-use attache::host::config::{ServerConfig, ServerName, Transport};
+use attache::host::config::{ServerConfig, ServerName};
 use attache::host::redact::Redactor;
 use attache::host::{Accounts, Cause, Error, Failure as ServerFailure, Host};
 use attache::{Client, ConnectError, EraChoice, Error as ClientError};
@@ -184,7 +184,8 @@ impl Examination {
             ready = host.ready_in_turn(name.as_str()).await;
         }
         if let Err(mut error) = ready {
-            if config.era != EraChoice::Auto || config.protocol.is_some() {
+            let settings = &config.server.settings;
+            if settings.era != EraChoice::Auto || settings.protocol.is_some() {
                 match self.any_era.ready(name.as_str()).await {
                     Ok(()) => return wrong_era(&self.any_era, name, &config),
                     // A client that may speak any era hears more of what is wrong.
@@ -200,11 +201,9 @@ impl Examination {
         }
         if let Some(error) = self.trouble_with_lists(&config).await {
             let cause = format!("it starts, but does not list its tools: {error}");
-            let remedy = match config.transport {
-                Transport::Stdio { .. } => {
-                    "the server has a defect; `attache logs` shows what it wrote to stderr"
-                }
-                Transport::Http { .. } => "the server has a defect; tell those who run it",
+            let remedy = match config.server.transport().launch() {
+                Some(_) => "the server has a defect; `attache logs` shows what it wrote to stderr",
+                None => "the server has a defect; tell those who run it",
             };
             return finding(name, Verdict::ListsFail, cause, remedy);
         }
@@ -222,7 +221,10 @@ impl Examination {
 
     async fn trouble_with_lists(&self, config: &ServerConfig) -> Option<Error> {
         let tools = self.host.list_tools().server(self.name.as_str());
-        match tools.remembered_after(config.timeouts.maximum).await {
+        match tools
+            .remembered_after(config.server.settings.timeouts.maximum)
+            .await
+        {
             Ok(list) => list.servers.into_iter().find_map(|answer| answer.error),
             Err(error) => Some(error),
         }
@@ -275,7 +277,7 @@ fn wrong_era(any_era: &Host, name: &ServerName, config: &ServerConfig) -> Findin
         || "another era".to_owned(),
         |client| format!("{} {}", client.revision().era(), client.revision()),
     );
-    let wanted = match (config.protocol, config.era) {
+    let wanted = match (config.server.settings.protocol, config.server.settings.era) {
         (Some(revision), _) => format!("protocol {revision}"),
         (None, EraChoice::Modern) => "era modern".to_owned(),
         (None, EraChoice::Legacy) => "era legacy".to_owned(),
@@ -292,7 +294,7 @@ fn wrong_era(any_era: &Host, name: &ServerName, config: &ServerConfig) -> Findin
 /// From a typed error to one cause and one remedy.
 async fn diagnose(examined: &ExaminedServer<'_>, accounts: &Accounts, error: &Error) -> Finding {
     let ExaminedServer { name, config, .. } = examined;
-    let is_program = matches!(config.transport, Transport::Stdio { .. });
+    let is_program = config.server.transport().launch().is_some();
     match error {
         Error::Parked { failure, .. } | Error::Unreachable { failure, .. } => {
             let ServerFailure { cause, .. } = &**failure;

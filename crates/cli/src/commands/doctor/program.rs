@@ -3,10 +3,11 @@
 //! Refuses to know of servers behind a URL. The line of stderr that is quoted is chosen as for every
 //! other error; for a server that hangs, what it says also decides about the remedy.
 
+use attache::client::{complaint, telling_line};
 use attache::host::Cause;
-use attache::host::config::{ServerConfig, ServerName, Transport};
+use attache::host::config::{ServerConfig, ServerName};
 use attache::process::{SpawnError, SpawnErrorKind};
-use attache::{CloseReason, ConnectError, Error as ClientError, complaint, telling_line};
+use attache::{CloseReason, ConnectError, Error as ClientError};
 
 use super::{Finding, Verdict, finding};
 use crate::target::program_name;
@@ -66,7 +67,7 @@ pub(super) fn silent(
     strays: &[String],
     stderr: &[String],
 ) -> Finding {
-    let patience = config.timeouts.start;
+    let patience = config.server.settings.timeouts.start;
     let complaint = complaint(stderr);
     let said = match (&complaint, strays.first(), telling_line(stderr)) {
         (Some(line), _, _) => format!("; its stderr says: {line}"),
@@ -75,18 +76,16 @@ pub(super) fn silent(
         (None, None, Some(line)) => format!("; its stderr says: {line}"),
         (None, None, None) => String::new(),
     };
-    if let Transport::Stdio { command, args, .. } = &config.transport {
-        let program = program_name(command);
+    let transport = config.server.transport();
+    if let Some(launch) = transport.launch() {
+        let program = program_name(&launch.program.to_string_lossy());
         if complaint.is_none() && PACKAGE_RUNNERS.contains(&program.as_str()) {
-            let line = std::iter::once(command).chain(args);
-            let line: Vec<&str> = line.map(String::as_str).collect();
             return finding(
                 name,
                 Verdict::Downloading,
                 format!("{program} was not done within {patience:?}; it may be downloading{said}"),
                 &format!(
-                    "run `{}` once by hand, or allow more with `timeouts.initialize`",
-                    line.join(" ")
+                    "run `{transport}` once by hand, or allow more with `timeouts.initialize`"
                 ),
             );
         }

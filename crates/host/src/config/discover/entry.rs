@@ -9,11 +9,12 @@ use std::path::Path;
 use std::time::Duration;
 
 use attache_client::EraChoice;
+use attache_client::process::Launch;
 use serde_json::Value;
 
 use super::references::translate;
 use super::shapes::{Dialect, Entry};
-use crate::config::{Draft, DraftTransport, HttpFlavor, Secret};
+use crate::config::{Draft, HttpFlavor, HttpServer, Secret, Transport};
 
 /// An entry that was read.
 pub(super) struct Read {
@@ -87,7 +88,7 @@ impl<'a> Keys<'a> {
         Ok(Read { draft, notes })
     }
 
-    fn transport(&self) -> Result<DraftTransport, String> {
+    fn transport(&self) -> Result<Transport, String> {
         let kind = self.word(&["type", "transport"]);
         let command = self.command()?;
         let http_url = self.word(&["httpUrl"]);
@@ -119,21 +120,21 @@ impl<'a> Keys<'a> {
                 _,
                 Some(url),
             )
-            | (_, None, Some(url)) => Ok(DraftTransport::Http {
-                url: self.text(&url),
+            | (_, None, Some(url)) => Ok(Transport::Http(HttpServer {
                 flavor,
                 headers: self.headers(),
-            }),
+                ..HttpServer::new(self.text(&url))
+            })),
             (_, Some((command, mut args)), _) => {
                 args.extend(self.list(&["args"]));
-                Ok(DraftTransport::Stdio {
-                    command,
-                    args,
-                    env: self.env(),
-                    cwd: self
-                        .word(&["cwd", "workingDirectory"])
-                        .map(|cwd| self.text(&cwd)),
-                })
+                let mut launch = Launch::new(command).args(args);
+                for (name, value) in self.env() {
+                    launch = launch.var(name, value.expose());
+                }
+                if let Some(cwd) = self.word(&["cwd", "workingDirectory"]) {
+                    launch = launch.cwd(self.text(&cwd));
+                }
+                Ok(Transport::Stdio(launch))
             }
             (_, None, None) if self.entry.members.contains_key("settings") => {
                 Err("it is an extension of that tool, not a server with a command".to_owned())
