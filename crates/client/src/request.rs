@@ -4,6 +4,8 @@ use std::fmt;
 use std::future::{Future, IntoFuture};
 use std::marker::PhantomData;
 use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use attache_protocol::frame::{MetaFields, Params};
@@ -56,12 +58,21 @@ pub(crate) struct Options {
     cancel: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
     /// What earlier rounds have left of the maximum.
     pub(crate) left: Option<Duration>,
+    /// Set when the server asks back.
+    asked_back: Option<Arc<AtomicBool>>,
 }
 
 impl Options {
     /// Whether there is more to do than to send the request and to wait for its answer.
     pub(crate) fn wants_more_than_an_answer(&self) -> bool {
         self.on_progress.is_some() || self.cancel.is_some()
+    }
+
+    /// Takes note that the server asked something back.
+    pub(crate) fn note_questions(&self) {
+        if let Some(asked_back) = &self.asked_back {
+            asked_back.store(true, Ordering::Release);
+        }
     }
 
     /// The metadata of the request, with what the connection adds to every request.
@@ -116,6 +127,13 @@ impl<M: Method> Request<M> {
     /// How long to wait without a sign of progress.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.options.timeout = Some(timeout);
+        self
+    }
+
+    /// Sets the flag if the server asks back before it answers. The answer is then one to what the
+    /// user said, and not to be kept for another request (C-CACHE-03).
+    pub fn asked_back(mut self, flag: Arc<AtomicBool>) -> Self {
+        self.options.asked_back = Some(flag);
         self
     }
 

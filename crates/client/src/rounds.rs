@@ -101,6 +101,7 @@ impl Client {
                     params.clone()
                 }
                 Step::Questions(asked) => {
+                    options.note_questions();
                     if asked.input_requests.is_empty() {
                         pause_before_repeat(round, options).await;
                     }
