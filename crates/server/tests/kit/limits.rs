@@ -126,6 +126,7 @@ async fn fault_23_a_message_of_the_greatest_length_and_one_longer() {
     }
 }
 
+// S-TOOL-16, S-CMP-05.
 #[tokio::test]
 async fn so_many_handlers_run_and_so_many_requests_wait() {
     let gate = Arc::new(Semaphore::new(0));
