@@ -44,7 +44,7 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|character: char| !(character.is_ascii_alphanumeric() || "-_".contains(character)))
 }
 
-/// A word such as `C-MRTR-07`.
+/// A word such as `C-MRTR-12`.
 fn is_duty(word: &str) -> bool {
     let parts: Vec<&str> = word.split('-').collect();
     matches!(parts.as_slice(), [role, group, number]

@@ -233,6 +233,7 @@ mod tests {
     }
 
     /// C-AUTH-26, C-AUTH-27, C-AUTH-28 as a table.
+    /// S7.
     #[test]
     fn only_the_right_answer_counts() {
         let check = |sends_issuer: bool, answer: &[(&str, &str)], expected: &str| {

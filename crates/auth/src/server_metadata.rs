@@ -162,6 +162,7 @@ mod tests {
     }
 
     /// C-AUTH-11: the order of the well-known addresses.
+    /// C-AUTH-10.
     #[test]
     fn places_are_tried_in_order() {
         let check = |issuer: &str, expected: &[&str]| {
@@ -208,6 +209,7 @@ mod tests {
     }
 
     /// C-AUTH-20, C-AUTH-21.
+    /// S7.
     #[test]
     fn s256_or_nothing() {
         let check = |methods: Value, expected: bool| {

@@ -142,6 +142,7 @@ mod tests {
         );
     }
 
+    // C-RES-06.
     #[test]
     fn resource_not_found_has_a_code_per_era() {
         use Revision::{V2024_11_05, V2026_07_28};

@@ -10,6 +10,8 @@ use std::fmt;
 use std::future::{Future, IntoFuture};
 use std::marker::PhantomData;
 use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
@@ -58,6 +60,8 @@ pub(crate) struct Options {
     on_progress: Option<ProgressListener>,
     meta: MetaFields,
     cancel: Option<BoxFuture<'static>>,
+    /// Set when the server asks back.
+    asked_back: Option<Arc<AtomicBool>>,
     /// The work may be handed over as a task instead of being followed to its end.
     hands_over_tasks: bool,
 }
@@ -118,6 +122,13 @@ impl<M: Method> Request<M> {
     /// How long to wait without a sign of progress.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.options.timeout = Some(timeout);
+        self
+    }
+
+    /// Sets the flag if the server asks back before it answers. The answer is then one to what the
+    /// user said, and not to be kept for another request (C-CACHE-03).
+    pub fn asked_back(mut self, flag: Arc<AtomicBool>) -> Self {
+        self.options.asked_back = Some(flag);
         self
     }
 
@@ -394,6 +405,9 @@ impl Rounds {
                 })
             }
             Step::Questions(asked) => {
+                if let Some(asked_back) = &self.options.asked_back {
+                    asked_back.store(true, Ordering::Release);
+                }
                 let pause = pause_before_repeat(&asked, self.sent);
                 self.left = self.left.map(|left| left.saturating_sub(pause));
                 let params = self.params.clone();

@@ -84,6 +84,7 @@ fn text(found: &Found) -> &str {
     }
 }
 
+// C-CACHE-02, C-CACHE-04, C-CACHE-05.
 #[tokio::test(start_paused = true)]
 async fn an_answer_is_fresh_until_exactly_its_time() {
     let desk = Desk::new(1 << 20);
@@ -94,8 +95,12 @@ async fn an_answer_is_fresh_until_exactly_its_time() {
     tokio::time::advance(Duration::from_millis(1)).await;
     let found = desk.get("u", &rules(10), Ok("two")).await;
     assert_eq!((text(&found), desk.fetches()), ("two", 2));
+    // It is the answer to that question only (C-CACHE-02).
+    let other = desk.get("other", &rules(10), Ok("three")).await;
+    assert_eq!((text(&other), desk.fetches()), ("three", 3));
 }
 
+// C-CACHE-06.
 #[tokio::test(start_paused = true)]
 async fn a_notification_and_a_change_of_everything_end_freshness() {
     let desk = Desk::new(1 << 20);
@@ -246,6 +251,7 @@ async fn the_cache_holds_no_more_than_its_bytes() {
     assert!(desk.cache.last_known(&key("huge")).is_none());
 }
 
+// C-CACHE-09.
 #[test]
 fn the_shortest_time_and_the_narrowest_scope_of_all_pages_count() {
     let rules = rules(7);

@@ -94,6 +94,7 @@ fn any_name() -> impl Strategy<Value = ToolName> {
 }
 
 proptest! {
+    // H-TOOL-05.
     #[test]
     fn provider_names_fit_and_lead_back(tools in prop::collection::btree_set(any_name(), 1..60)) {
         let directory = Directory::new(tools.iter().cloned());

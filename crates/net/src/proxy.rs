@@ -3,11 +3,13 @@
 //! Owns the choice, so that whatever fails on the way can be named. Refuses to know what fails, and
 //! never shows a proxy's password.
 
+use std::fmt;
+
 use hyper_util::client::proxy::matcher::Matcher;
 use url::Url;
 
 /// How requests to a server travel.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Default, PartialEq, Eq)]
 pub enum Proxy {
     /// Directly. A library does not read the user's environment unless told to.
     #[default]
@@ -16,6 +18,17 @@ pub enum Proxy {
     Environment,
     /// Through the proxy at this address.
     Address(String),
+}
+
+impl fmt::Debug for Proxy {
+    /// An address may hold a password, so it is not shown.
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::Direct => "Direct",
+            Self::Environment => "Environment",
+            Self::Address(_) => "Address(…)",
+        })
+    }
 }
 
 impl Proxy {

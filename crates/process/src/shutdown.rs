@@ -207,6 +207,7 @@ mod tests {
         assert_eq!(shutdown.due(Instant::now()), Step::Wait);
     }
 
+    // C-INIT-13.
     #[test]
     fn the_ladder_asks_once_then_kills_until_patience_ends() {
         let start = Instant::now();

@@ -165,7 +165,10 @@ impl Question<'_> {
     }
 
     /// Asks the client's model.
-    pub async fn sample(self, params: CreateMessageParams) -> Result<CreateMessageResult, Failure> {
+    pub async fn sample(
+        self,
+        mut params: CreateMessageParams,
+    ) -> Result<CreateMessageResult, Failure> {
         let call = &self.context.call;
         let wants_tools = params.tools.is_some() || params.tool_choice.is_some();
         let declared = call.capabilities.sampling.as_ref();
@@ -185,6 +188,12 @@ impl Question<'_> {
                     ..ClientCapabilities::default()
                 },
             ));
+        }
+        // The context of other servers is asked for only where the client gives it (S-SAMP-04).
+        if call.revision.features().sampling_tools
+            && declared.is_some_and(|it| it.context.is_none())
+        {
+            params.include_context = None;
         }
         self.ask::<CreateMessage>(&params).await
     }

@@ -10,6 +10,14 @@ use serde_json::{Map, Value};
 const MOST_COMPLAINTS: usize = 5;
 /// How deep a schema may nest (S14).
 const MOST_DEPTH: usize = 64;
+/// The dialects that schemas may name; one that names none is read by the last.
+const DIALECTS: [&str; 5] = [
+    "http://json-schema.org/draft-04/schema",
+    "http://json-schema.org/draft-06/schema",
+    "http://json-schema.org/draft-07/schema",
+    "https://json-schema.org/draft/2019-09/schema",
+    "https://json-schema.org/draft/2020-12/schema",
+];
 
 /// A schema ready for use.
 #[derive(Debug)]
@@ -35,6 +43,15 @@ impl Compiled {
     fn compile(schema: &Value) -> Result<Self, String> {
         if depth(schema) > MOST_DEPTH {
             return Err(format!("it nests deeper than {MOST_DEPTH} levels"));
+        }
+        // The validator would read an unknown dialect as the newest one (X-BASE-23).
+        if let Some(named) = schema.get("$schema").and_then(Value::as_str)
+            && !DIALECTS.contains(&named.trim_end_matches('#'))
+        {
+            let known = DIALECTS.join(", ");
+            return Err(format!(
+                "its dialect \"{named}\" is not known; known are {known}"
+            ));
         }
         let validator = jsonschema::validator_for(schema).map_err(|error| error.to_string())?;
         Ok(Self { validator })
@@ -178,6 +195,7 @@ mod tests {
         assert!(Compiled::of_arguments(&schema(json!({"type": "object"}))).is_ok());
     }
 
+    // X-BASE-24.
     #[test]
     fn x_base_25_references_to_elsewhere_are_refused() {
         let remote = json!({"type": "object", "$ref": "https://example.org/schema.json"});
@@ -192,6 +210,38 @@ mod tests {
         assert!(compiled.check(&json!({"a": "1"})).is_err());
     }
 
+    #[test]
+    fn x_base_22_and_23_each_schema_is_read_by_its_own_dialect() {
+        // What an array's first items are is written differently in these two.
+        let pair = |dialect: Option<&str>, keyword: &str| {
+            let mut it = json!({"type": "object", "properties": {
+                "pair": {"type": "array", (keyword): [{"type": "integer"}]},
+            }});
+            if let Some(dialect) = dialect {
+                it["$schema"] = json!(dialect);
+            }
+            schema(it)
+        };
+        let draft_7 = "http://json-schema.org/draft-07/schema#";
+        let latest = "https://json-schema.org/draft/2020-12/schema";
+        for (dialect, keyword) in [
+            (None, "prefixItems"),
+            (Some(latest), "prefixItems"),
+            (Some(draft_7), "items"),
+        ] {
+            let compiled = Compiled::of_arguments(&pair(dialect, keyword)).unwrap();
+            assert!(compiled.check(&json!({"pair": [1]})).is_ok(), "{dialect:?}");
+            assert!(
+                compiled.check(&json!({"pair": ["x"]})).is_err(),
+                "{dialect:?}"
+            );
+        }
+        let unknown = pair(Some("https://example.org/own-dialect"), "prefixItems");
+        let error = Compiled::of_arguments(&unknown).unwrap_err();
+        assert!(error.contains("own-dialect"), "{error}");
+    }
+
+    // X-BASE-26.
     #[test]
     fn s14_a_schema_may_nest_so_deep_and_no_deeper() {
         let nested = |levels: usize| {

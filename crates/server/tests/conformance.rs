@@ -196,6 +196,7 @@ fn requirements_of_2025_11_25() {
     check_http(&["--requirements", "2025-11-25"], 30, 83);
 }
 
+// X-BASE-29, S-RES-02, S-PRM-05, S-MRTR-02, S-TSKE-17.
 #[test]
 fn requirements_of_2026_07_28() {
     check_http(&["--requirements", "2026-07-28"], 37, 197);

@@ -23,6 +23,8 @@ async fn fetched(fetch: &HttpFetch, url: &Url) -> String {
 }
 
 /// A server out in the world may not point to this machine, by address, by name or by redirect.
+/// C-SEC-07.
+/// S6.
 #[tokio::test]
 async fn a_public_server_cannot_reach_this_machine() {
     let web = web::serve(|_| Answer::status(200)).await;
@@ -44,6 +46,8 @@ async fn a_public_server_cannot_reach_this_machine() {
 }
 
 /// Each redirect is checked like the first address.
+/// C-SEC-07.
+/// S6.
 #[tokio::test]
 async fn redirects_are_checked_one_by_one() {
     let cases = [

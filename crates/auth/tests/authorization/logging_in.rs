@@ -73,6 +73,7 @@ async fn a_refusal_leads_to_a_login_and_a_repetition() {
     );
 }
 
+// C-AUTH-05.
 #[tokio::test]
 async fn metadata_requests_name_the_revision() {
     let world = World::new().await;
@@ -144,6 +145,7 @@ async fn nobody_to_ask_is_an_error_that_says_so() {
 }
 
 /// C-AUTH-15: an id agreed upon beforehand goes first; C-AUTH-14: only to its own issuer.
+/// C-AUTH-19.
 #[tokio::test]
 async fn a_preregistered_client_is_used_at_its_issuer_only() {
     let world = World::with(Knobs {
@@ -324,6 +326,7 @@ async fn a_page_that_cannot_be_opened_is_told_and_waited_for_in_bounds() {
 }
 
 /// A registration is used again as long as its address is free.
+/// C-AUTH-17.
 #[tokio::test]
 async fn a_registration_is_kept_per_issuer() {
     let world = World::new().await;

@@ -415,6 +415,7 @@ mod tests {
         );
     }
 
+    // C-ELIC-09.
     #[tokio::test]
     async fn saying_no_and_leaving_are_always_possible_and_differ() {
         let decline = r#"{"action":"decline"}"#;

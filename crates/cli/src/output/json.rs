@@ -71,6 +71,7 @@ pub(crate) fn failure(failure: &Failure) -> String {
 mod tests {
     use super::*;
 
+    // X-MOD-08.
     #[test]
     fn entries_keep_what_they_are_and_cannot_pose_as_another_server() {
         let entry = Json::parse(r#"{"name":"x","server":"mine","n":1e400,"title":null}"#).unwrap();

@@ -264,6 +264,7 @@ fn a_reader_that_has_seen_enough_is_no_failure() {
     assert_eq!(output.stderr, b"");
 }
 
+// X-STDIO-07.
 #[test]
 fn the_server_takes_an_environment_a_folder_and_a_revision() {
     let script = r#"echo "$GREETING in $PWD" >&2; exec "$0" serve demo"#;

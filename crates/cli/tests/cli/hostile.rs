@@ -12,6 +12,7 @@ fn dangerous(text: &str) -> Vec<char> {
         .collect()
 }
 
+// C-ELIC-14.
 #[test]
 fn s13_nothing_a_server_says_reaches_a_terminal_unescaped() {
     for words in [

@@ -77,6 +77,7 @@ fn everything_sends_pictures_links_and_logs() {
     assert!(outcome.stdout.contains("Started simulated"), "{outcome:?}");
 }
 
+// C-TSKX-03.
 #[test]
 fn everything_runs_a_tool_that_must_be_a_task() {
     let words = ["call", "simulate-research-query", "topic=tea", "--json"];

@@ -78,6 +78,7 @@ fn legacy() -> HttpScript {
     HttpScript::legacy("2025-11-25")
 }
 
+// S-SHL-04.
 #[test]
 fn a_served_server_can_ask_for_a_token() {
     let serve = ["serve", "demo", "--http", "127.0.0.1:0", "--token-env"];

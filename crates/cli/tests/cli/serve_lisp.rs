@@ -371,6 +371,7 @@ fn the_command_line_calls_it() {
 }
 
 /// Over HTTP at a loopback address: a modern request is answered, a signal ends it.
+/// S-SHL-04.
 #[cfg(unix)]
 #[test]
 fn it_serves_http_on_loopback_only() {

@@ -177,6 +177,7 @@ fn slow_at(method: &str) -> Launch {
         .unwrap()
 }
 
+// X-PROG-03.
 #[test]
 fn whatever_takes_long_shows_its_progress() {
     for (method, words, shown, said) in [
@@ -218,6 +219,7 @@ fn on_a_terminal_the_tools_are_shown_in_colour() {
     terminal.see("\u{1b}[1mecho\u{1b}[0m   Says the message back.");
 }
 
+// C-ELIC-09.
 #[test]
 fn a_form_is_answered_on_the_terminal() {
     let words = ["call", "trigger-elicitation-request"];
@@ -250,6 +252,7 @@ fn a_form_can_be_declined_and_left() {
     }
 }
 
+// H-SAMP-02.
 #[test]
 fn a_person_answers_in_place_of_a_model() {
     for (keys, said, code) in [
@@ -318,6 +321,7 @@ fn s22_each_import_is_agreed_to_on_the_terminal() {
     );
 }
 
+// H-TOOL-15.
 #[test]
 fn where_a_rule_says_ask_a_typed_call_is_asked_about() {
     let server = crate::harness::toml_server("mine", &builtin());

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use crate::configured::{after, home};
 use crate::harness::{Folder, builtin, toml_server};
 
+// C-SEC-03.
 #[test]
 fn s3_nothing_of_a_project_runs_before_it_is_trusted() {
     let project = Folder::new("project");

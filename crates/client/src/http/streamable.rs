@@ -10,7 +10,8 @@ use std::sync::{Arc, OnceLock, Weak};
 
 use attache_protocol::frame::{self, Params};
 use attache_protocol::{
-    Complete, Discover, Era, GetPrompt, Initialize, ListTools, Method as _, ReadResource, Revision,
+    Complete, Discover, Era, GetPrompt, Initialize, ListTools, Method as _, PageParams,
+    ReadResource, Revision,
 };
 use bytes::Bytes;
 use http::HeaderMap;
@@ -69,6 +70,8 @@ pub(super) struct Post {
     body: Bytes,
     /// What to remember if the server agrees.
     params: Option<Params>,
+    /// It is for a further page of a list.
+    has_cursor: bool,
     state: Arc<PostState>,
 }
 
@@ -230,6 +233,7 @@ impl Shared {
             id: request.id,
             method: method.to_owned(),
             params: (modern.is_none() && ReplayLog::is_kept(method)).then(|| params.clone()),
+            has_cursor: is_further_page(method, params),
             modern,
             body: line.into(),
             state,
@@ -249,7 +253,7 @@ impl Shared {
         };
         // The server has forgotten the session: one new one, and no loop (fault 56).
         let renewed = self.renew(link, &lost).await;
-        if !is_safe_to_repeat(&post.method) {
+        if !is_safe_to_repeat(&post.method) || post.has_cursor {
             return Err(Failure::OutcomeUnknown(CloseReason::SessionLost));
         }
         let session = renewed?;
@@ -399,6 +403,17 @@ fn is_safe_to_repeat(method: &str) -> bool {
         ReadResource::NAME | GetPrompt::NAME | Complete::NAME | "ping"
     ) || method.ends_with("/list")
         || ReplayLog::is_kept(method)
+}
+
+/// Whether a request is for a further page of a list. Its cursor means nothing to another session,
+/// so the list has to begin anew (C-PAG-04).
+fn is_further_page(method: &str, params: &Params) -> bool {
+    let has_cursor = || {
+        params
+            .decode::<PageParams>()
+            .is_ok_and(|it| it.cursor.is_some())
+    };
+    method.ends_with("/list") && has_cursor()
 }
 
 fn unread(error: BodyError) -> Failure {

@@ -63,6 +63,7 @@ fn the_scenarios_of_2025_11_25_pass() {
     check(&["--requirements", "2025-11-25"], 25);
 }
 
+// X-BASE-29, X-BASE-24, C-TOOL-13, X-AUTH-01.
 #[test]
 fn the_scenarios_of_2026_07_28_pass() {
     // 32 count, 7 are only reported.
@@ -74,6 +75,7 @@ fn the_scenarios_of_older_servers_pass() {
     check(&["--suite", "backcompat"], 2);
 }
 
+// X-AUTH-38.
 #[test]
 fn the_scenarios_of_extensions_pass() {
     check(&["--suite", "extensions"], 6);

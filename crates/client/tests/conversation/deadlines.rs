@@ -45,6 +45,7 @@ fn assert_timed_out<T: std::fmt::Debug>(outcome: Result<T, Error>, method: &str,
 }
 
 // X-INIT-15, X-INIT-16: an unanswered call ends and is taken back; a late answer does no harm.
+// X-ERR-09.
 #[tokio::test(start_paused = true)]
 async fn p6_an_unanswered_call_ends_after_60_seconds() {
     for revision in ERAS {
@@ -202,6 +203,7 @@ async fn heard_of_a_burst(limit: usize, burst: u32) -> Vec<f64> {
     std::mem::take(&mut *heard.lock().unwrap())
 }
 
+// X-PROG-04.
 #[tokio::test(start_paused = true)]
 async fn fault_47_a_flood_of_progress_is_bounded_and_the_newest_is_kept() {
     assert_eq!(heard_of_a_burst(3, 3).await, [1.0, 2.0, 3.0]);

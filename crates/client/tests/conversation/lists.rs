@@ -1,6 +1,8 @@
 //! Lists over many pages (fault 51), and lists that are followed (fault 50).
 
-use attache_client::protocol::{ListTools, Revision};
+use std::collections::BTreeMap;
+
+use attache_client::protocol::{CompletionReference, ListTools, Revision};
 use attache_client::{Client, Error, Follow, Limits};
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
@@ -208,6 +210,57 @@ async fn following_ends_with_its_subscription_or_connection() {
         assert!(last.is_none());
         let (_, again) = following(follow).await.unwrap();
         assert!(again.is_none());
+        finish(client, peer).await;
+    }
+}
+
+// C-PRM-07: prompts come in pages, too.
+#[tokio::test(start_paused = true)]
+async fn prompts_are_paged_through() {
+    for revision in ERAS {
+        let (client, mut peer) = plain(revision).await;
+        let names = start({
+            let client = client.clone();
+            async move { client.list_prompts().await }
+        });
+        for (cursor, name, next) in [
+            (Value::Null, "a", json!("2")),
+            (json!("2"), "b", Value::Null),
+        ] {
+            let request = peer.request("prompts/list").await;
+            let asked = request["params"].get("cursor").cloned().unwrap_or_default();
+            assert_eq!(asked, cursor);
+            let mut result = json!({"prompts": [{"name": name}]});
+            if !next.is_null() {
+                result["nextCursor"] = next;
+            }
+            peer.answer(&request, result).await;
+        }
+        assert_eq!(names.await.unwrap().unwrap().len(), 2);
+        finish(client, peer).await;
+    }
+}
+
+// C-TPL-03: the argument of a template is completed under the template itself.
+#[tokio::test(start_paused = true)]
+async fn templates_are_completed_by_what_they_are() {
+    for revision in ERAS {
+        let (client, mut peer) = plain(revision).await;
+        let completing = start({
+            let client = client.clone();
+            async move {
+                let template = CompletionReference::resource("note:{id}");
+                client.complete(template, "id", "1", BTreeMap::new()).await
+            }
+        });
+        let request = peer.request("completion/complete").await;
+        let reference = json!({"type": "ref/resource", "uri": "note:{id}"});
+        assert_eq!(request["params"]["ref"], reference);
+        let argument = json!({"name": "id", "value": "1"});
+        assert_eq!(request["params"]["argument"], argument);
+        let answer = json!({"completion": {"values": ["10", "11"]}});
+        peer.answer(&request, answer).await;
+        assert_eq!(completing.await.unwrap().unwrap().values, ["10", "11"]);
         finish(client, peer).await;
     }
 }

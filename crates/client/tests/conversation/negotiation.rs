@@ -118,6 +118,7 @@ async fn a_modern_server_without_a_common_modern_version_may_name_a_legacy_one()
     }
 }
 
+// X-INIT-18.
 #[tokio::test(start_paused = true)]
 async fn nothing_in_common_is_said_with_both_sides() {
     let (connecting, mut peer) = connecting(EraChoice::Auto);
@@ -505,6 +506,7 @@ async fn a_server_that_named_modern_versions_may_think_about_the_second_question
 }
 
 // `initialize` never carries a modern version.
+// C-INIT-01.
 #[tokio::test(start_paused = true)]
 async fn a_legacy_client_begins_with_initialize_at_once() {
     let (server, stream) = Server::memory();

@@ -118,6 +118,7 @@ async fn fault_30_a_memory_that_proves_wrong_is_dropped() {
     finish(client, &launch).await;
 }
 
+// X-INIT-18.
 #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
 async fn fault_33_a_server_that_never_answers_initialize_is_stopped_at_the_deadline() {
     let launch = Script::legacy("2025-06-18")

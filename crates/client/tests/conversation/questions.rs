@@ -146,6 +146,7 @@ async fn the_model_is_asked_in_every_revision() {
 }
 
 // C-SAMP-07, C-MRTR-17: the user may say no.
+// X-ERR-02.
 #[tokio::test(start_paused = true)]
 async fn the_user_may_refuse_the_model() {
     let params = json!({"messages": [], "maxTokens": 9});

@@ -206,6 +206,7 @@ async fn fault_71_a_null_result_is_an_empty_one_where_the_result_is_empty() {
 }
 
 // Row 4: `notifications/initialized` is sent unless the server breaks on it.
+// C-INIT-06.
 #[tokio::test(start_paused = true)]
 async fn the_handshake_ends_with_a_notice_unless_told_otherwise() {
     for notice in [InitializedNotice::Send, InitializedNotice::Skip] {
@@ -457,6 +458,7 @@ async fn error_codes_mean_what_the_context_says() {
 }
 
 // Row 28: a tool that fails says so in its result, in any dialect.
+// C-TOOL-10.
 #[tokio::test(start_paused = true)]
 async fn a_failed_tool_is_a_result() {
     for quirks in [

@@ -35,6 +35,7 @@ async fn declined(peer: &mut Peer, id: impl Into<Value>) {
 }
 
 // X-PING-01, S4's row 21: every request gets an answer, in the type of its id.
+// C-ERR-10.
 #[tokio::test(start_paused = true)]
 async fn fault_53_a_legacy_server_is_always_answered() {
     for revision in LEGACY {
@@ -149,6 +150,7 @@ impl Drop for Open {
     }
 }
 
+// X-SAMP-11.
 #[tokio::test(start_paused = true)]
 async fn questions_beyond_the_limit_are_refused_at_once() {
     let (client, mut peer, gate, open) = gated(2).await;

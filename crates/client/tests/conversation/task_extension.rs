@@ -64,6 +64,7 @@ async fn complete(peer: &mut Peer, text: &str) {
 }
 
 // C-TSKE-08: asked for at the server's pace until it is done.
+// C-TSKE-01.
 #[tokio::test(start_paused = true)]
 async fn a_call_follows_its_task_to_the_end() {
     let (client, mut peer) = connected(MODERN, with_tasks).await;
@@ -271,6 +272,7 @@ async fn a_task_ends_as_its_call_would() {
 }
 
 // S-TSKE-02, C-TSKE-03: only where it was declared, and only for tool calls.
+// X-MOD-22.
 #[tokio::test(start_paused = true)]
 async fn a_task_that_nobody_asked_for_is_invalid() {
     let mut created = task("working");

@@ -52,6 +52,7 @@ async fn tell_state(peer: &mut Peer, status: &str) {
 }
 
 // X-TSKX-05, X-TSKX-07, X-TSKX-08: state at the server's pace, then the result.
+// X-TSKX-11.
 #[tokio::test(start_paused = true)]
 async fn a_task_is_asked_for_until_it_is_done() {
     let (client, mut peer) = plain(REVISION).await;

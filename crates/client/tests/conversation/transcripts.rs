@@ -141,6 +141,7 @@ async fn a_conversation_in_2024_11_05() {
     check(Revision::V2024_11_05).await;
 }
 
+// C-INIT-10, C-INIT-07.
 #[tokio::test(start_paused = true)]
 async fn a_conversation_in_2025_03_26() {
     check(Revision::V2025_03_26).await;
@@ -151,11 +152,13 @@ async fn a_conversation_in_2025_06_18() {
     check(Revision::V2025_06_18).await;
 }
 
+// C-INIT-01, C-INIT-06.
 #[tokio::test(start_paused = true)]
 async fn a_conversation_in_2025_11_25() {
     check(Revision::V2025_11_25).await;
 }
 
+// C-STDIO-03, X-LOG-07.
 #[tokio::test(start_paused = true)]
 async fn a_conversation_in_2026_07_28() {
     check(Revision::V2026_07_28).await;

@@ -68,6 +68,7 @@ fn assert_sent_away<T: std::fmt::Debug>(outcome: Result<T, Error>) {
 }
 
 // S-ELIC-16, C-ELIC-15: every page is offered, and the request repeated with a new id.
+// X-ERR-03.
 #[tokio::test(start_paused = true)]
 async fn the_request_is_repeated_when_the_user_has_agreed_to_every_page() {
     let (client, mut peer, visited) = visitor(16).await;

@@ -74,12 +74,14 @@ async fn a_body_that_answers_something_else_fails_at_once() {
     assert_eq!(client.statistics().unknown_answers, 1, "fault 40");
 }
 
+// C-SHM-22.
 #[tokio::test]
 async fn fault_57_a_failing_server_fails_one_call_only() {
     for (status, ending) in [
         (400, Ending::ServerError),
         (413, Ending::ServerError),
         (429, Ending::ServerError),
+        (431, Ending::ServerError),
         (500, Ending::ServerError),
         // A gateway cannot know what became of the request.
         (502, Ending::OutcomeUnknown),

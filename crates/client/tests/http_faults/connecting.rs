@@ -189,6 +189,7 @@ async fn a_server_that_must_be_streamable_is_never_taken_for_an_older_one() {
     assert_eq!(web.count_of("initialize"), 1);
 }
 
+// C-SSE-03.
 #[tokio::test]
 async fn a_server_that_must_be_older_is_never_probed() {
     let web = HttpScript::nothing()

@@ -68,6 +68,10 @@ async fn arguments_are_mirrored_once_the_tools_are_known() {
         );
         assert_eq!(request.header("mcp-session-id"), None);
         assert_eq!(request.verb, "POST", "S-SHM-30");
+        let accepted = request.header("accept").unwrap();
+        assert!(accepted.contains("application/json"), "C-SHM-02");
+        assert!(accepted.contains("text/event-stream"), "C-SHM-02");
+        assert!(request.message()["method"].is_string(), "C-SHM-02");
     }
     assert_eq!(calls[1].header("mcp-name"), Some("run"), "C-SHM-06");
 }

@@ -52,11 +52,10 @@ async fn a_server_without_a_listening_stream_is_asked_once() {
     web.wait_until(|web| !web.requests_by("GET").is_empty())
         .await;
     tokio::time::sleep(Duration::from_secs(60)).await;
-    assert_eq!(
-        web.requests_by("GET").len(),
-        1,
-        "405 is an answer (S-SHL-17)"
-    );
+    let listened = web.requests_by("GET");
+    assert_eq!(listened.len(), 1, "405 is an answer (S-SHL-17)");
+    let accepted = listened[0].header("accept").unwrap();
+    assert!(accepted.contains("text/event-stream"), "C-SHL-16");
 }
 
 #[tokio::test(start_paused = true)]

@@ -10,6 +10,7 @@ fn session(request: &HttpRequest) -> Option<&str> {
     request.header("mcp-session-id")
 }
 
+// C-INIT-12.
 #[tokio::test]
 async fn every_request_of_a_session_names_it_and_the_end_gives_it_back() {
     let (web, client) = connected(legacy()).await;
@@ -30,6 +31,7 @@ async fn every_request_of_a_session_names_it_and_the_end_gives_it_back() {
             let accepted = request.header("accept").unwrap();
             assert!(accepted.contains("application/json"), "C-SHL-05");
             assert!(accepted.contains("text/event-stream"), "C-SHL-05");
+            assert!(request.message().is_object(), "C-SHL-06, C-BATCH-02");
         }
     }
     let last = requests.last().unwrap();
@@ -162,4 +164,23 @@ async fn a_server_without_sessions_is_served_without() {
         None,
         "2025-03-26 has no such header"
     );
+}
+
+// C-PAG-04: a cursor of the lost session is not shown to the new one.
+#[tokio::test]
+async fn fault_56_a_list_that_lost_its_session_is_not_continued_in_the_next() {
+    let first = serde_json::json!({"jsonrpc": "2.0", "id": "$id", "result": {
+        "tools": [{"name": "one", "inputSchema": {"type": "object"}}], "nextCursor": "2",
+    }});
+    let script = legacy()
+        .on(On::rpc("tools/list"), Answer::json(&first))
+        .on(On::rpc("tools/list").nth(2), Answer::status(404));
+    let (web, client) = connected(script).await;
+    let error = fails_at_once(client.list_tools()).await;
+    assert_eq!(error.ending(), Some(Ending::OutcomeUnknown), "{error}");
+    let asked = web.requests_of("tools/list");
+    assert_eq!(asked.len(), 2);
+    assert_eq!(asked[1].message()["params"]["cursor"], "2");
+    assert_eq!(web.count_of("initialize"), 2, "but the session is new");
+    assert!(balanced(&client));
 }

@@ -78,6 +78,7 @@ async fn a_question_on_a_stream_is_answered_by_a_post() {
     assert_eq!(asked.load(Ordering::SeqCst), 1);
 }
 
+// C-SHL-10.
 #[tokio::test]
 async fn a_stream_that_the_server_drops_is_resumed_when_it_says() {
     let first = Answer::events().raw("id: ev-1\nretry: 300\ndata:\n\n");

@@ -54,6 +54,7 @@ async fn check(case: Case) {
     again.close().await;
 }
 
+// C-STDIO-06.
 #[tokio::test]
 async fn everything() {
     check(Case {

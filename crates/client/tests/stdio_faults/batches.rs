@@ -66,6 +66,7 @@ fn fault_29_batches_are_refused_at_once_everywhere_else() {
     });
 }
 
+// X-BATCH-05.
 #[test]
 fn fault_29_an_empty_batch_answers_nobody() {
     each(Revision::NEWEST_FIRST, async |revision| {

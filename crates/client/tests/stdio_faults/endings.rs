@@ -254,6 +254,7 @@ fn ids_of(received: &[Value], tool: &str) -> Vec<Value> {
     calls.map(|message| message["id"].clone()).collect()
 }
 
+// C-STDIO-11, X-CANC-01.
 #[test]
 fn fault_45_a_dropped_call_is_freed_at_once_and_the_server_is_told() {
     each(BOTH_ERAS, async |revision| {

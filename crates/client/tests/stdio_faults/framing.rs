@@ -91,6 +91,7 @@ fn fault_18_a_long_log_line_is_shown_shortened() {
     });
 }
 
+// X-BASE-09.
 #[test]
 fn fault_19_invalid_utf_8_fails_its_own_call_and_no_other() {
     each(BOTH_ERAS, async |revision| {

@@ -95,6 +95,7 @@ const MALFORMED: &[(&str, &str)] = &[
     (r#"{"jsonrpc":"2.0","id":"$id","result":{'a':1}}"#, ""),
 ];
 
+// X-BASE-01, X-BASE-06.
 #[test]
 fn fault_43_every_malformed_answer_ends_its_call_at_once() {
     each(BOTH_ERAS, async |revision| {

@@ -29,6 +29,7 @@ async fn assert_drained(stderr: &Stderr) {
     assert!(stderr.tail().iter().all(|line| *line == "x".repeat(99)));
 }
 
+// C-STDIO-04, C-STDIO-05.
 #[test]
 fn fault_16_ten_megabytes_of_stderr_before_the_answer_do_not_block_it() {
     each(BOTH_ERAS, async |revision| {

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use crate::support::{BOTH_ERAS, Peer, at_once, each, script};
 
+// C-TOOL-19.
 #[test]
 fn fault_54_an_unknown_content_type_is_kept_among_known_ones() {
     each(BOTH_ERAS, async |revision| {
@@ -45,6 +46,7 @@ fn fault_54_an_unknown_content_type_is_kept_among_known_ones() {
     });
 }
 
+// C-RES-13.
 #[test]
 fn fault_54_a_misfit_field_costs_only_itself() {
     each(BOTH_ERAS, async |revision| {
@@ -66,6 +68,25 @@ fn fault_54_a_misfit_field_costs_only_itself() {
         assert_eq!(serde_json::to_value(&read).unwrap(), result);
         peer.finish().await;
     });
+}
+
+// C-TOOL-13: from 2026-07-28 a structured result may be any value.
+#[test]
+fn fault_54_a_structured_result_may_be_any_value() {
+    each(
+        [attache_client::protocol::Revision::V2026_07_28],
+        async |revision| {
+            let values = [json!(2), json!([1, "x"]), json!("text"), json!(false)];
+            for value in values {
+                let result = json!({"content": [], "structuredContent": value});
+                let script = script(revision).on(When::tool("any"), [Action::result(result)]);
+                let peer = Peer::start(revision, &script).await;
+                let read = at_once("any", peer.client.call("any", json!({}))).await;
+                assert_eq!(read.unwrap().structured(), Some(value));
+                peer.finish().await;
+            }
+        },
+    );
 }
 
 #[test]
@@ -102,6 +123,7 @@ fn fault_54_a_malformed_tool_does_not_empty_the_list() {
     });
 }
 
+// C-RES-07.
 #[test]
 fn fault_54_other_lists_contents_and_messages_lose_only_what_is_bad() {
     each(BOTH_ERAS, async |revision| {

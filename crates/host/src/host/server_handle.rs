@@ -4,6 +4,7 @@
 
 use parking_lot::{Mutex, MutexGuard, RwLock};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use attache_client::protocol::{
@@ -542,9 +543,15 @@ impl ServerHandle {
     ) -> Result<(Arc<ReadResourceResult>, Found), Error> {
         let config = self.config();
         let key = self.key(What::Contents(uri.into()));
-        let fetch = || self.fetch_contents(uri, options);
+        let asked_back = Arc::new(AtomicBool::new(false));
+        let fetch = || self.fetch_contents(uri, options, &asked_back);
         let cache = &self.shared.cache;
-        let found = cache.get(key, &config.cache, &self.epochs, fetch).await?;
+        let found = cache.get(key.clone(), &config.cache, &self.epochs, fetch);
+        let found = found.await?;
+        // What was answered to this user's words is nobody else's answer (C-CACHE-03).
+        if asked_back.load(Ordering::Acquire) {
+            cache.forget(&key);
+        }
         match &found.value {
             Cached::Contents(contents) => Ok((contents.clone(), found)),
             _ => Ok((Arc::default(), found)),
@@ -555,6 +562,7 @@ impl ServerHandle {
         self: &Arc<Self>,
         uri: &str,
         options: &RequestOptions,
+        asked_back: &Arc<AtomicBool>,
     ) -> Result<Fetched, Error> {
         let number = self.shared.events.next_request();
         let about = About {
@@ -565,7 +573,8 @@ impl ServerHandle {
         let what = What::Contents(uri.into());
         let read = |client: Client| {
             let epoch = self.epochs.of(&what);
-            let request = options.apply(client.read(uri), self, number);
+            let request = client.read(uri).asked_back(Arc::clone(asked_back));
+            let request = options.apply(request, self, number);
             async move { Ok((request.await?, epoch)) }
         };
         let (contents, epoch) = self

@@ -190,6 +190,8 @@ mod tests {
         assert_eq!(verdict.decision, expected, "{verdict:?}");
     }
 
+    // C-TOOL-14.
+    // S19.
     #[test]
     fn unconfigured_tools_ask_whatever_they_claim() {
         let none = PolicyRules::default();
@@ -220,6 +222,7 @@ mod tests {
         }
     }
 
+    // C-TOOL-14.
     #[test]
     fn a_read_only_claim_counts_only_where_the_user_says_so() {
         let none = PolicyRules::default();

@@ -288,6 +288,7 @@ mod tests {
         PinnedServer::of(&config)
     }
 
+    // C-TOOL-17.
     #[tokio::test]
     async fn a_program_is_asked_for_and_the_question_shows_the_arguments() {
         let (gate, script) = gate(PolicyRules::default(), Answer::Allow(Remember::Session));

@@ -108,6 +108,7 @@ fn types_and_ranges() {
     );
 }
 
+// X-STDIO-07.
 #[test]
 fn transports() {
     check(

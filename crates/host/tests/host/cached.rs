@@ -89,6 +89,7 @@ fn without_a_time_or_with_the_cache_off_every_read_reaches_the_server() {
     });
 }
 
+// C-CACHE-04.
 #[test]
 fn the_servers_own_time_comes_first() {
     guarded(async || {
@@ -108,6 +109,7 @@ fn the_servers_own_time_comes_first() {
     });
 }
 
+// C-CACHE-06.
 #[test]
 fn a_change_of_the_resource_makes_the_next_read_reach_the_server() {
     guarded(async || {
@@ -202,6 +204,27 @@ fn many_readers_of_one_thing_are_one_request() {
         fleet.launch().open_gate("open").unwrap();
         assert_eq!(within("reads", readers.join_all()).await.len(), 50);
         assert_eq!(asked(fleet.launch(), "resources/read"), 1);
+        fleet.finish().await;
+    });
+}
+
+// C-CACHE-03: an answer to what somebody said is not kept for another request.
+#[test]
+fn an_answer_that_took_questions_is_not_remembered() {
+    guarded(async || {
+        let asked_back = json!({"resultType": "input_required", "requestState": "s"});
+        let contents = json!([{"uri": "chaos://text", "text": "t"}]);
+        let answer = json!({"contents": contents, "ttlMs": 600_000, "cacheScope": "public",
+            "resultType": "complete"});
+        let read_by = |nth| When::method("resources/read").nth(nth);
+        let script = Script::modern()
+            .on(read_by(1), [Action::result(asked_back)])
+            .on("resources/read", [Action::result(answer)]);
+        let fleet = Fleet::with([("one", script)], for_long, same);
+        for reached in [2, 3, 3] {
+            read(&fleet).await;
+            assert_eq!(asked(fleet.launch(), "resources/read"), reached);
+        }
         fleet.finish().await;
     });
 }

@@ -15,6 +15,7 @@ use serde_json::json;
 
 use crate::support::{Fleet, asked, config_of, guarded, script, within};
 
+// H-TOOL-05.
 #[test]
 fn tools_are_called_by_qualified_plain_and_provider_name() {
     guarded(async || {
@@ -162,6 +163,7 @@ impl Consent for Always {
     }
 }
 
+// H-TOOL-15, H-SEC-01.
 #[test]
 fn a_programs_call_is_asked_for_with_its_arguments_and_refused_without_anybody() {
     guarded(async || {

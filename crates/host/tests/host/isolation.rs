@@ -63,6 +63,7 @@ fn fault_classes() -> Vec<(&'static str, Script)> {
     ]
 }
 
+// H-SEC-02.
 #[test]
 fn promise_5_a_faulty_server_costs_no_other_a_single_call() {
     guarded(async || {

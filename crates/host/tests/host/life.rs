@@ -93,6 +93,7 @@ fn servers_are_told_the_name_that_the_program_or_the_file_gives() {
     });
 }
 
+// H-BASE-18.
 #[test]
 fn fault_15_a_hundred_first_calls_are_one_start() {
     guarded(async || {
@@ -114,6 +115,7 @@ fn fault_15_a_hundred_first_calls_are_one_start() {
     });
 }
 
+// C-STDIO-14.
 #[test]
 fn a_server_killed_between_two_calls_answers_the_second() {
     guarded(async || {

@@ -31,6 +31,7 @@ impl Questions for Declines {
     }
 }
 
+// C-ELIC-09, C-ROOT-05, H-SEC-12.
 #[test]
 fn a_question_reaches_the_face_with_the_name_of_its_server() {
     guarded(async || {

@@ -9,6 +9,7 @@ use crate::support::{Fleet, PATIENCE, guarded, kill, script, within};
 
 const URI: &str = "chaos://text";
 
+// C-STDIO-15.
 #[test]
 fn a_watch_is_subscribed_again_after_a_crash_in_both_eras() {
     guarded(async || {

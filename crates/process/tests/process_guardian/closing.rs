@@ -93,6 +93,7 @@ pub(crate) fn fault_04_grandchildren_that_left_are_closed_too() {
     );
 }
 
+// C-INIT-13.
 pub(crate) fn fault_05_a_server_that_ignores_everything_is_killed_at_the_deadline() {
     check_close(
         r#"trap "" TERM; sleep 1000 & echo up; while :; do sleep 1000; done"#,

@@ -227,6 +227,7 @@ fn read_block(text: &str) -> Option<Content> {
 mod tests {
     use super::*;
 
+    // C-RES-13.
     #[test]
     fn blocks_are_written_as_they_were_read() {
         for text in [

@@ -22,3 +22,43 @@ pub const MISSING_CAPABILITY: i64 = -32021;
 pub const UNSUPPORTED_VERSION: i64 = -32022;
 /// The user refused a sampling request, up to 2025-11-25 (X-ERR-02).
 pub const USER_REFUSED: i64 = -1;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// X-ERR-08: the one code outside JSON-RPC's own range is the only one that is no part of it.
+    #[test]
+    fn x_err_04_to_08_codes_are_the_agreed_ones_and_no_others() {
+        let page = include_str!("codes.rs");
+        let written = page
+            .lines()
+            .filter_map(|line| line.strip_prefix("pub const "));
+        let written: Vec<i64> = written
+            .filter_map(|it| it.split_once("= ")?.1.strip_suffix(';')?.parse().ok())
+            .collect();
+        let agreed = [
+            PARSE_ERROR,
+            INVALID_REQUEST,
+            METHOD_NOT_FOUND,
+            INVALID_PARAMS,
+            INTERNAL_ERROR,
+            RESOURCE_NOT_FOUND,
+            URL_ELICITATION_REQUIRED,
+            HEADER_MISMATCH,
+            MISSING_CAPABILITY,
+            UNSUPPORTED_VERSION,
+            USER_REFUSED,
+        ];
+        assert_eq!(written, agreed);
+        let reserved = |code: &&i64| (-32099..=-32020).contains(*code);
+        let modern: Vec<_> = agreed.iter().filter(reserved).collect();
+        assert_eq!(modern, [&-32042, &-32020, &-32021, &-32022]);
+        let unclaimed = |code: &&i64| (-32019..=-32000).contains(*code);
+        assert_eq!(
+            agreed.iter().filter(unclaimed).collect::<Vec<_>>(),
+            [&-32002]
+        );
+        assert!(!(-32768..=-32000).contains(&USER_REFUSED));
+    }
+}

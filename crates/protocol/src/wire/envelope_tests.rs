@@ -200,6 +200,7 @@ fn batches_are_recognised() {
     check("[1,", "stray: not JSON");
 }
 
+// X-BASE-02.
 #[test]
 fn ids_that_are_no_ids() {
     check(

@@ -268,6 +268,7 @@ mod tests {
         );
     }
 
+    // X-STDIO-01.
     #[test]
     fn raw_params_over_several_lines_become_one_line() {
         let raw = Json::parse("{\r\n  \"x\": \"a\\nb\"\n}").unwrap();
@@ -293,6 +294,7 @@ mod tests {
         );
     }
 
+    // X-BASE-05.
     #[test]
     fn fault_41_answers_echo_the_id_in_its_own_type() {
         let line = result(&"7".into(), &json!({})).unwrap();

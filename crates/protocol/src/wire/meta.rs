@@ -18,3 +18,37 @@ pub const RELATED_TASK: &str = "io.modelcontextprotocol/related-task";
 pub const PROGRESS_TOKEN: &str = "progressToken";
 /// The tasks extension, a key of `capabilities.extensions` (C-TSKE-01).
 pub const TASKS_EXTENSION: &str = "io.modelcontextprotocol/tasks";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each key that is written here is one that the specification gives away: none is our own.
+    #[test]
+    fn x_base_19_and_20_keys_follow_the_grammar_and_none_is_our_own() {
+        let is_name = |text: &str| {
+            let edge = |it: Option<char>| it.is_some_and(|it| it.is_ascii_alphanumeric());
+            edge(text.chars().next())
+                && edge(text.chars().last())
+                && text
+                    .chars()
+                    .all(|it| it.is_ascii_alphanumeric() || "-_.".contains(it))
+        };
+        for key in [
+            PROTOCOL_VERSION,
+            CLIENT_CAPABILITIES,
+            CLIENT_INFO,
+            SERVER_INFO,
+            LOG_LEVEL,
+            SUBSCRIPTION_ID,
+            RELATED_TASK,
+            // X-MOD-20: the name of an extension has a prefix, too.
+            TASKS_EXTENSION,
+        ] {
+            let (prefix, name) = key.split_once('/').unwrap();
+            assert_eq!(prefix, "io.modelcontextprotocol");
+            assert!(prefix.split('.').all(is_name) && is_name(name), "{key}");
+        }
+        assert!(is_name(PROGRESS_TOKEN));
+    }
+}

@@ -266,6 +266,7 @@ mod tests {
         }
     }
 
+    // C-TSKE-15.
     #[test]
     fn names_come_from_the_params() {
         let params = json!({"uri": "a:b", "taskId": "t", "name": "n"});
@@ -275,6 +276,7 @@ mod tests {
             ("prompts/get", Some("n")),
             ("resources/read", Some("a:b")),
             ("tasks/get", Some("t")),
+            ("tasks/update", Some("t")),
             ("tasks/cancel", Some("t")),
             ("tools/list", None),
         ] {
@@ -298,6 +300,7 @@ mod tests {
         assert_eq!(headers, expected);
     }
 
+    // C-SHM-13, C-SHM-18.
     #[test]
     fn annotated_arguments_become_headers() {
         let properties = json!({

@@ -331,6 +331,7 @@ mod tests {
         }
     }
 
+    // C-SHM-27.
     #[test]
     fn fields_make_events() {
         check("data: a\n\n", &[(None, "a")], None, None);

@@ -79,6 +79,7 @@ async fn one_handler_asks_clients_of_both_eras() {
     }
 }
 
+// S-ELIC-22.
 #[tokio::test]
 async fn legacy_clients_that_refuse_or_vanish_end_the_question() {
     let server = curious(&Arc::default());
@@ -107,6 +108,7 @@ async fn legacy_clients_that_refuse_or_vanish_end_the_question() {
     assert_eq!(rest[0]["error"]["code"], -32603);
 }
 
+// S-MOD-05.
 #[tokio::test]
 async fn s_mod_06_what_the_client_cannot_do_is_not_asked() {
     let server = curious(&Arc::default());
@@ -236,6 +238,7 @@ async fn s_mrtr_08_a_state_expires() {
     }
 }
 
+// S-BASE-16, S-BASE-17, S-STDIO-16.
 #[tokio::test]
 async fn several_instances_share_a_key() {
     let build = || {

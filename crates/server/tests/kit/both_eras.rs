@@ -79,6 +79,7 @@ async fn connect(server: &Server, era: EraChoice) -> (Client, JoinHandle<EndReas
     (description.era(era).connect().await.unwrap(), serving)
 }
 
+// X-STDIO-17.
 #[tokio::test]
 async fn everything_works_in_both_eras_over_memory() {
     for (era, revision) in [

@@ -29,6 +29,7 @@ fn ping(id: u64) -> Value {
     json!({"jsonrpc": "2.0", "id": id, "method": "ping"})
 }
 
+// S-TOOL-06.
 #[tokio::test]
 async fn s_subl_02_and_03_a_legacy_session_hears_what_it_subscribed_to() {
     let server = watched();
@@ -51,8 +52,9 @@ async fn s_subl_02_and_03_a_legacy_session_hears_what_it_subscribed_to() {
     assert_eq!(answer["error"]["code"], -32002);
 }
 
+// S-TOOL-06, S-RES-08.
 #[tokio::test]
-async fn s_subm_02_to_07_a_subscription_gets_what_it_named_and_its_id() {
+async fn s_subm_02_to_04_a_subscription_gets_what_it_named_and_its_id() {
     let server = watched();
     let mut wire = Wire::new(&server);
     let wanted =
@@ -116,6 +118,7 @@ async fn s_subm_03_only_what_the_server_offers_is_granted() {
     assert_eq!(answer["error"]["code"], -32601);
 }
 
+// S-TOOL-06, S-RES-08.
 #[tokio::test]
 async fn a_change_announces_the_lists_it_changed() {
     let server = watched();

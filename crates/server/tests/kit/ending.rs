@@ -126,6 +126,7 @@ async fn fault_68_each_part_of_a_batch_is_refused_by_its_id() {
 }
 
 /// Without a client there is nobody to ask and nothing to listen to.
+/// S-SUBM-07, S-CANC-07.
 #[tokio::test]
 async fn fault_68_questions_and_subscriptions_end_with_the_input() {
     let asks = Tool::new(

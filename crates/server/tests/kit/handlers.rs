@@ -99,6 +99,7 @@ fn a_server_whose_stdout_nobody_reads_ends_in_the_middle_of_a_call() {
     assert_eq!(server.abandon(Duration::from_secs(30)), Some(0));
 }
 
+// S-TOOL-16.
 #[tokio::test]
 async fn s_tool_09_bad_values_are_told_as_the_revision_wants() {
     let runs = Arc::new(AtomicUsize::new(0));
@@ -236,6 +237,7 @@ async fn x_canc_02_a_cancelled_call_is_stopped_and_not_answered() {
     }
 }
 
+// X-PROG-03.
 #[tokio::test]
 async fn x_prog_02_and_s_log_04_news_are_sent_where_they_are_wanted() {
     let chatty = Tool::new(
@@ -285,6 +287,7 @@ async fn x_prog_02_and_s_log_04_news_are_sent_where_they_are_wanted() {
     assert_eq!(text(&wire.next().await), "done");
 }
 
+// X-ERR-02, X-ERR-05.
 #[tokio::test]
 async fn s_res_04_and_05_what_is_not_there_has_its_era_s_code() {
     let server = Server::builder("test", "1")
@@ -328,6 +331,7 @@ async fn s_res_04_and_05_what_is_not_there_has_its_era_s_code() {
     }
 }
 
+// S-TOOL-04.
 #[test]
 fn what_cannot_be_served_is_refused_when_it_is_built() {
     let raw = |name: &str, schema: Value| {

@@ -16,6 +16,7 @@ fn hello_call(id: u64) -> Value {
     modern(id, "tools/call", json!({"name": "hello", "arguments": {}}))
 }
 
+// S-SHM-08, S-SHM-09, S-SHM-11, X-SHM-12, S-SHM-19, X-SHM-24.
 #[tokio::test]
 async fn s11_headers_and_body_must_say_the_same() {
     let schema = json!({"type": "object", "properties": {
@@ -59,6 +60,13 @@ async fn s11_headers_and_body_must_say_the_same() {
             400,
         ),
         ("other case", list().header("mcp-method", "TOOLS/LIST"), 400),
+        (
+            "other case of a header's name",
+            list()
+                .without("mcp-method")
+                .header("MCP-Method", "tools/list"),
+            200,
+        ),
         ("good call", Post::modern(&hello_call(1)), 200),
         (
             "blanks",
@@ -165,6 +173,7 @@ async fn s11_headers_and_body_must_say_the_same() {
     }
 }
 
+// S-SHM-03.
 #[tokio::test]
 async fn s_shm_10_errors_of_the_modern_era_have_their_status() {
     let address = start(&hello().build().unwrap(), HttpSettings::default()).await;
@@ -201,9 +210,12 @@ async fn s_shm_10_errors_of_the_modern_era_have_their_status() {
         assert_eq!(answered.json().await["error"]["code"], code);
     }
     let told = json!({"jsonrpc": "2.0", "method": "notifications/x", "params": {}});
-    assert_eq!(Post::modern(&told).send(address).await.status, 202);
+    let accepted = Post::modern(&told).send(address).await;
+    assert_eq!(accepted.status, 202);
+    assert_eq!(accepted.header("content-length"), Some("0"));
 }
 
+// S-SHL-02, S-SHL-03, S-SHM-01, S-AUTH-02.
 #[tokio::test]
 async fn s1_strangers_are_turned_away() {
     let settings = HttpSettings::default().bearer_token("secret");
@@ -248,6 +260,7 @@ async fn s1_strangers_are_turned_away() {
     }
 }
 
+// S-SHL-17.
 #[tokio::test]
 async fn s_shm_30_a_modern_server_takes_posts_only() {
     let server = hello().revisions([Revision::V2026_07_28]).build().unwrap();
@@ -323,6 +336,7 @@ async fn so_many_requests_run_and_wait() {
     assert_eq!(statuses, [200, 200]);
 }
 
+// S-SHM-03, S-PROG-06.
 #[tokio::test]
 async fn s_shm_28_closing_a_modern_response_cancels_its_request() {
     let (started, stopped) = (Arc::new(Semaphore::new(0)), Arc::new(Semaphore::new(0)));
@@ -372,6 +386,7 @@ async fn s_shm_28_closing_a_modern_response_cancels_its_request() {
     }
 }
 
+// S-SHL-32, S-SEC-08.
 #[tokio::test]
 async fn s10_sessions_tasks_and_states_belong_to_their_principal() {
     let tool = Tool::new(
@@ -429,6 +444,7 @@ async fn s10_sessions_tasks_and_states_belong_to_their_principal() {
     assert_eq!(text(&own), "ada");
 }
 
+// X-TSKX-13, S-TSKE-18.
 #[tokio::test]
 async fn s10_a_subscription_is_told_of_the_tasks_of_its_principal_only() {
     let tool = Tool::new("wait", "Waits.", |_, _: NoArguments| async {
@@ -508,6 +524,7 @@ async fn fault_72_one_id_for_all_requests_of_a_session_is_served_over_http() {
     assert_eq!(ended.message().await, None, "no answer comes");
 }
 
+// S-SHL-08, S-SHL-23.
 #[tokio::test]
 async fn both_eras_share_one_path() {
     let address = start(&hello().build().unwrap(), HttpSettings::default()).await;

@@ -58,6 +58,7 @@ async fn status(stream: TcpStream) -> u16 {
     answered.unwrap().status
 }
 
+// S24.
 #[tokio::test]
 async fn fault_70_a_head_that_does_not_end_is_given_up() {
     let mut settings = HttpSettings::default();
@@ -81,6 +82,7 @@ async fn fault_70_a_head_that_does_not_end_is_given_up() {
     assert_eq!(healthy().send(address).await.status, 200);
 }
 
+// S24.
 #[tokio::test]
 async fn fault_70_a_body_that_does_not_end_is_given_up() {
     let mut settings = HttpSettings::default();
@@ -217,6 +219,7 @@ async fn use_of(address: SocketAddr, who: &str, session: &str) -> u16 {
     used.status
 }
 
+// S24.
 #[tokio::test]
 async fn fault_70_the_idlest_session_of_a_principal_makes_room() {
     let mut settings = HttpSettings::default();
@@ -276,6 +279,7 @@ async fn come_back(address: SocketAddr, session: &str, first: &str) -> u16 {
     get.send(address).await.status
 }
 
+// S24.
 #[tokio::test]
 async fn fault_70_kept_events_of_all_sessions_share_one_budget() {
     let chatty = Tool::new(

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use attache_server::http::HttpSettings;
-use attache_server::protocol::ElicitParams;
+use attache_server::protocol::{ElicitParams, LogLevel};
 use attache_server::{Context, NoArguments, Server, Tool};
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
@@ -75,6 +75,7 @@ fn gated(gate: &Arc<Semaphore>, steps: u32) -> Tool {
     )
 }
 
+// S-SHL-08, S-SHL-12, S-SHL-13.
 #[tokio::test]
 async fn s_shl_20_to_22_a_client_comes_back_for_the_rest() {
     let gate = Arc::new(Semaphore::new(0));
@@ -131,6 +132,7 @@ async fn a_stream_is_primed_where_the_revision_has_it() {
     }
 }
 
+// S-SHL-07.
 #[tokio::test]
 async fn questions_travel_on_the_stream_of_their_request() {
     let ask = Tool::new(
@@ -150,10 +152,13 @@ async fn questions_travel_on_the_stream_of_their_request() {
     let (_, question) = stream.message().await.unwrap();
     assert_eq!(question["method"], "elicitation/create");
     let reply = json!({"jsonrpc": "2.0", "id": question["id"], "result": {"action": "decline"}});
-    assert_eq!(session.post(&reply).await.status, 202);
+    let accepted = session.post(&reply).await;
+    assert_eq!(accepted.status, 202);
+    assert_eq!(accepted.header("content-length"), Some("0"));
     assert_eq!(text(&stream.message().await.unwrap().1), "Decline");
 }
 
+// S-SHL-01, S-SHL-17, S-PRM-06.
 #[tokio::test]
 async fn s_shl_18_and_19_news_of_no_request_use_the_one_general_stream() {
     let server = hello().list_changes().build().unwrap();
@@ -229,6 +234,7 @@ async fn a_session_that_is_not_used_ends() {
     assert_eq!(open().await.status, 200);
 }
 
+// X-PROG-04.
 #[tokio::test]
 async fn so_many_events_wait_for_a_client_that_does_not_read() {
     let chatty = Tool::new(
@@ -258,6 +264,7 @@ async fn so_many_events_wait_for_a_client_that_does_not_read() {
     assert_eq!(news, 10, "the first ten found room, the answer always does");
 }
 
+// S-SHM-26.
 #[tokio::test]
 async fn a_silent_stream_shows_that_it_is_alive() {
     let mut settings = HttpSettings::default();
@@ -269,6 +276,7 @@ async fn a_silent_stream_shows_that_it_is_alive() {
     }
 }
 
+// S-BATCH-03.
 #[tokio::test]
 async fn x_batch_01_batches_over_http() {
     let address = start(&hello().build().unwrap(), HttpSettings::default()).await;
@@ -385,6 +393,7 @@ async fn a_subscription_that_does_not_keep_up_ends() {
     assert_eq!(stream.event().await, None);
 }
 
+// S-SHM-25, S-SHM-26, S-PROG-06.
 #[tokio::test]
 async fn news_from_another_thread_do_not_wait_for_the_answer() {
     let (open, gate) = std::sync::mpsc::channel();
@@ -405,9 +414,41 @@ async fn news_from_another_thread_do_not_wait_for_the_answer() {
         json!({"name": "slow", "arguments": {}}),
     );
     let mut stream = Post::modern(&with_token(request)).send(address).await;
+    assert_eq!(stream.header("x-accel-buffering"), Some("no"));
     let (_, news) = stream.message().await.unwrap();
     assert_eq!(news["params"]["progress"], 1.0);
     open.send(()).unwrap();
     let (_, answer) = stream.message().await.unwrap();
     assert_eq!(text(&answer), "done");
+    assert_eq!(stream.event().await, None, "the answer ends the stream");
+}
+
+#[tokio::test]
+async fn s_subm_06_news_of_a_request_never_use_a_subscription() {
+    let chatty = Tool::new("talk", "x", |context: Context, _: NoArguments| async move {
+        context.progress(1.0, None);
+        context.log(LogLevel::Error, "said");
+        Ok("done")
+    });
+    let server = hello().tool(chatty).logging().list_changes();
+    let server = server.build().unwrap();
+    let address = start(&server, HttpSettings::default()).await;
+    let filter = json!({"notifications": {"toolsListChanged": true}});
+    let listen = modern("sub", "subscriptions/listen", filter);
+    let mut listening = Post::modern(&listen).send(address).await;
+    listening.message().await.unwrap();
+    let mut request = with_token(modern(
+        "talk",
+        "tools/call",
+        json!({"name": "talk", "arguments": {}}),
+    ));
+    request["params"]["_meta"]["io.modelcontextprotocol/logLevel"] = json!("debug");
+    let mut talking = Post::modern(&request).send(address).await;
+    for method in ["notifications/progress", "notifications/message"] {
+        assert_eq!(talking.message().await.unwrap().1["method"], method);
+    }
+    assert_eq!(text(&talking.message().await.unwrap().1), "done");
+    server.changes().tools_changed();
+    let (_, news) = listening.message().await.unwrap();
+    assert_eq!(news["method"], "notifications/tools/list_changed");
 }

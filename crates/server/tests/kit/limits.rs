@@ -126,6 +126,7 @@ async fn fault_23_a_message_of_the_greatest_length_and_one_longer() {
     }
 }
 
+// S-TOOL-16, S-CMP-05.
 #[tokio::test]
 async fn so_many_handlers_run_and_so_many_requests_wait() {
     let gate = Arc::new(Semaphore::new(0));
@@ -433,6 +434,7 @@ async fn so_many_questions_are_asked_by_a_task() {
         let begun = modern_with(0, "tools/call", params, extension.clone());
         let task = wire.ask(begun).await["result"]["taskId"].clone();
         let mut answered = 0;
+        let mut used = std::collections::BTreeSet::new();
         let last = loop {
             let look = json!({"taskId": task});
             let look = modern_with(1, "tasks/get", look, extension.clone());
@@ -448,6 +450,9 @@ async fn so_many_questions_are_asked_by_a_task() {
                 .map(|key| (key.clone(), json!({"action": "decline"})));
             let responses: serde_json::Map<_, _> = keys.collect();
             answered += responses.len();
+            for key in responses.keys() {
+                assert!(used.insert(key.clone()), "S-TSKE-09: {key} came twice");
+            }
             let update = json!({"taskId": task, "inputResponses": responses});
             let update = modern_with(2, "tasks/update", update, extension.clone());
             wire.ask(update).await;

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "everything here is a test")]
 
+mod answers;
 mod asking;
 mod both_eras;
 mod changes;

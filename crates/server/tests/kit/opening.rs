@@ -72,6 +72,7 @@ async fn under_strict_initialized_a_session_begins_once() {
     assert_eq!(text(&wire.ask(call(1, "hello", json!({}))).await), "hello");
 }
 
+// S-INIT-08.
 #[tokio::test]
 async fn tools_wait_for_initialized_where_that_is_asked_for() {
     let strict = hello()
@@ -97,6 +98,7 @@ async fn tools_wait_for_initialized_where_that_is_asked_for() {
     );
 }
 
+// S-BASE-17.
 #[tokio::test]
 async fn s_mod_17_both_eras_are_served_on_one_connection() {
     let mut wire = Wire::new(&hello().build().unwrap());
@@ -120,6 +122,7 @@ async fn s_mod_17_both_eras_are_served_on_one_connection() {
     assert_eq!(called["result"]["resultType"], "complete");
 }
 
+// S-LOG-05.
 #[tokio::test]
 async fn s_mod_04_and_09_modern_metadata_is_checked() {
     let mut wire = Wire::new(&hello().build().unwrap());
@@ -142,6 +145,7 @@ async fn s_mod_04_and_09_modern_metadata_is_checked() {
     assert_eq!(wire.ask(request).await["error"]["code"], -32602);
 }
 
+// S-TSKE-17.
 #[tokio::test]
 async fn x_ping_03_removed_methods_are_unknown_to_the_modern_era() {
     let mut wire = Wire::new(&hello().logging().subscriptions().build().unwrap());
@@ -192,6 +196,7 @@ async fn s_mod_11_a_discover_without_metadata_is_told_what_it_lacks() {
     }
 }
 
+// X-BATCH-05.
 #[tokio::test]
 async fn x_batch_01_batches_are_answered_together_in_one_revision() {
     let mut wire = Wire::legacy(&hello().build().unwrap(), "2025-03-26", json!({})).await;

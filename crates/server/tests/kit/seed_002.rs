@@ -13,6 +13,7 @@ const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","param
 const OPENED: &str = r#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-03-26","capabilities":{"tools":{}},"serverInfo":{"name":"calculator","version":"1.0.0"}}}"#;
 const INITIALIZED: &str = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
 
+// S-INIT-04, X-STDIO-01.
 #[test]
 fn the_full_handshake_then_tools() {
     let mut server = Process::start("calculator");
@@ -38,6 +39,7 @@ fn the_full_handshake_then_tools() {
     assert_eq!(server.finish(), (vec![], Some(0)));
 }
 
+// X-BASE-01, X-BASE-05, S-TOOL-07, X-BATCH-05.
 #[test]
 fn malformed_requests_one_by_one() {
     let mut server = Process::start("calculator");

@@ -73,6 +73,7 @@ fn about(id: u64, method: &str, task: &Value) -> Value {
     json!({"jsonrpc": "2.0", "id": id, "method": format!("tasks/{method}"), "params": {"taskId": task}})
 }
 
+// X-TSKX-13.
 #[tokio::test(start_paused = true)]
 async fn x_tskx_tasks_of_2025_11_25() {
     let mut wire = Wire::legacy(&server(), "2025-11-25", json!({"elicitation": {}})).await;
@@ -174,6 +175,7 @@ fn extended(id: u64, method: &str, params: Value) -> Value {
     modern_with(id, method, params, capabilities)
 }
 
+// X-MOD-21, S-TSKE-05, S-TSKE-06, S-TSKE-14.
 #[tokio::test(start_paused = true)]
 async fn s_tske_tasks_of_the_extension() {
     let server = server();
@@ -290,4 +292,35 @@ async fn x_tskx_16_tasks_expire() {
         wire.ask(about(3, "get", &id)).await["error"]["code"],
         -32602
     );
+}
+
+/// The token of the request that began the task is good until the task has ended.
+#[tokio::test(start_paused = true)]
+async fn x_prog_05_a_task_tells_its_progress_until_it_ends() {
+    let steps = Tool::new(
+        "steps",
+        "x",
+        |context: Context, _: NoArguments| async move {
+            for step in 1..=2_u32 {
+                tokio::time::sleep(Duration::from_secs(1)).await;
+                context.progress(step.into(), None);
+            }
+            Ok("arrived")
+        },
+    );
+    let server = Server::builder("test", "1").tool(steps.tasks(TaskSupport::Optional));
+    let mut wire = Wire::legacy(&server.build().unwrap(), "2025-11-25", json!({})).await;
+    let mut request = as_task(1, "steps");
+    request["params"]["_meta"] = json!({"progressToken": "t"});
+    let created = wire.ask(request).await;
+    let id = created["result"]["task"]["taskId"].clone();
+    for step in [1.0, 2.0] {
+        let news = wire.next().await;
+        assert_eq!(news["method"], "notifications/progress", "{news}");
+        assert_eq!(news["params"]["progressToken"], "t");
+        assert_eq!(news["params"]["progress"], step);
+    }
+    assert_eq!(text(&wire.ask(about(2, "result", &id)).await), "arrived");
+    let (rest, _) = wire.finish().await;
+    assert_eq!(rest, Vec::<Value>::new());
 }
