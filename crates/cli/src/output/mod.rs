@@ -6,8 +6,9 @@
 pub(crate) mod human;
 pub(crate) mod json;
 mod progress;
-pub(crate) mod safe_text;
 pub(crate) mod text;
+
+pub(crate) use attache_view::safe_text;
 
 use parking_lot::{Mutex, MutexGuard};
 use std::io::{self, IsTerminal, Write};
