@@ -3,11 +3,11 @@
 //! Owns the key of one login, the proofs made with it, and the nonces that servers hand out. Knows
 //! nothing of how tokens are obtained.
 
-use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use http::{HeaderMap, HeaderName, HeaderValue, Method};
+use parking_lot::Mutex;
 use serde_json::json;
 use url::Url;
 

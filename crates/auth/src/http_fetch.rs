@@ -4,13 +4,14 @@
 //! to the very addresses that were checked, redirects are followed one by one with the same checks.
 //! Knows nothing of OAuth.
 
-use attache_net::quoted;
 use std::error::Error as StdError;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use attache_net::quoted;
+use attache_net::{Proxy, Route, Unreachable, tls};
 use bytes::{Bytes, BytesMut};
 use http::Method;
 use http::header::{CONTENT_TYPE, LOCATION};
@@ -21,7 +22,6 @@ use super::BoxFuture;
 use super::address::{AddressProblem, Reach, UnsafeAddress, Zone, shown};
 use super::error::AuthorizationError;
 use super::fetch::{Fetch, FetchRequest, FetchResponse, MAX_BODY};
-use attache_net::{Proxy, Route, Unreachable, tls};
 
 /// How long one request may take, redirects included.
 pub const FETCH_TIMEOUT: Duration = Duration::from_secs(30);

@@ -4,7 +4,6 @@
 //! new grant, a step up, or giving up — and that many refusals at once, in this process or in
 //! others, lead to one of these. How tokens are obtained is for `acquire`.
 
-use parking_lot::Mutex;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,6 +11,7 @@ use std::time::Duration;
 use attache_protocol::Revision;
 use http::header::AUTHORIZATION;
 use http::{HeaderMap, HeaderName, HeaderValue};
+use parking_lot::Mutex;
 use tokio::sync::Semaphore;
 use url::Url;
 

@@ -3,9 +3,9 @@
 //! Owns the exchange: client authentication, DPoP proofs and their nonce, success and error
 //! answers. Which grant is sent is for the callers.
 
-use attache_net::quoted;
 use std::sync::Arc;
 
+use attache_net::quoted;
 use http::{Method, StatusCode};
 use serde_json::Value;
 use url::Url;

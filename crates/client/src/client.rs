@@ -6,6 +6,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use attache_process::ExitReason;
 use attache_protocol::frame::{MetaFields, Params};
 use attache_protocol::{
     CallTool, Complete, CompleteParams, Completion, CompletionReference, Entries, Era, GetPrompt,
@@ -25,7 +26,6 @@ use crate::request::{Options, Request, ResponseFuture, Rounds, unwritable};
 use crate::settings::{MissingInputSchema, Settings, ShutdownForm};
 use crate::stderr::Stderr;
 use crate::watch::WatchCounts;
-use attache_process::ExitReason;
 
 /// A connection to a server. Cheap to clone; the server is stopped when the last clone is dropped.
 #[derive(Clone)]

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use attache_process::InputRead;
 use attache_protocol::Era;
 use tokio::io::AsyncWrite;
 
@@ -17,7 +18,6 @@ use crate::question_clock::QuestionClock;
 use crate::server::Server;
 use crate::settings::EraChoice;
 use crate::transport::{HttpServer, Transport};
-use attache_process::InputRead;
 
 /// How often connecting is repeated for a server that answers that it fails, and the first pause.
 const FAILURE_REPEATS: u32 = 2;

@@ -4,12 +4,12 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use attache_net::Unreachable;
+use attache_process::{ExitReason, SpawnError};
 use attache_protocol::{Ending, ErrorObject, Json, Revision};
 
 use crate::http::HttpError;
 use crate::telling_line::telling_line;
-use attache_net::Unreachable;
-use attache_process::{ExitReason, SpawnError};
 
 /// What went wrong.
 #[derive(Clone, Debug)]

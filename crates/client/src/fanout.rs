@@ -2,9 +2,9 @@
 //!
 //! Made when the first reader comes, so that a connection nobody listens to pays nothing.
 
-use parking_lot::{Mutex, MutexGuard};
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::broadcast;
 
 #[derive(Debug)]

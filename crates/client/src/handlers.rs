@@ -4,7 +4,6 @@
 //! `initialize` or on each request. The same handlers serve a legacy server's requests and the
 //! questions in a modern server's interim results.
 
-use parking_lot::RwLock;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -15,6 +14,7 @@ use attache_protocol::{
     InputRequestKind as Question, Json, ListRootsResult, Root, RootsCapability, SamplingCapability,
     UnreadableInputRequest, check_tool_pairing, codes,
 };
+use parking_lot::RwLock;
 
 type Answering<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 type SamplingAnswer = Result<CreateMessageResult, Refusal>;

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use attache_process::{ExitReason, InputRead, Ladder, ServerProcess};
 use tokio::io::AsyncRead;
 use tokio::task::JoinHandle;
 
@@ -15,7 +16,6 @@ use crate::error::CloseReason;
 use crate::settings::Timeouts;
 use crate::stderr::Stderr;
 use crate::telling_line::LINES_LOOKED_AT;
-use attache_process::{ExitReason, InputRead, Ladder, ServerProcess};
 
 /// How long to wait for the exit status of a server that closed its output, so that its pending
 /// calls can be told why (fault 37 leaves 100 ms).

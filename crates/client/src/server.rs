@@ -8,6 +8,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use attache_auth::{Authorizer, Secret};
+use attache_net::Proxy;
+use attache_process::{Environment, Guardianship, Launch};
 use attache_protocol::{
     CreateMessageParams, CreateMessageResult, ElicitParams, ElicitResult, Implementation, Revision,
     Root,
@@ -18,9 +21,6 @@ use crate::handlers::{ElicitationModes, Handlers, Refusal, SamplingTools};
 use crate::http::{HttpFlavor, HttpTarget};
 use crate::settings::{EraChoice, Limits, Quirks, Settings, TasksExtension, Timeouts};
 use crate::transport::{HttpServer, Streams, Transport};
-use attache_auth::{Authorizer, Secret};
-use attache_net::Proxy;
-use attache_process::{Environment, Guardianship, Launch};
 
 /// A server one can connect to, any number of times.
 ///

@@ -1,6 +1,5 @@
 //! Answers the requests of a legacy server, each in a task of its own, a bounded number at once.
 
-use parking_lot::{Mutex, MutexGuard};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -8,6 +7,7 @@ use attache_protocol::{
     EmptyResult, ErrorObject, Extra, InputRequest, InputRequestKind as Question, Json, Method as _,
     Ping, RequestId, codes, meta,
 };
+use parking_lot::{Mutex, MutexGuard};
 use serde_json::value::RawValue;
 use tokio::task::AbortHandle;
 

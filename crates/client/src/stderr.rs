@@ -3,10 +3,10 @@
 //! It is free-form text, not a sign of an error (C-STDIO-04), and untrusted: whoever shows it
 //! escapes it first.
 
-use parking_lot::{Mutex, MutexGuard};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use parking_lot::{Mutex, MutexGuard};
 use tokio::io::{AsyncRead, AsyncReadExt as _};
 use tokio::sync::{Notify, broadcast, watch};
 

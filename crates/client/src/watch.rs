@@ -1,6 +1,5 @@
 //! Being told of changes: of one resource, of lists, in either era (eras.md 1.10).
 
-use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -8,6 +7,7 @@ use attache_protocol::frame::MetaFields;
 use attache_protocol::{
     Entries, Era, Method as _, Paged, Subscribe, SubscribeParams, SubscriptionFilter, Unsubscribe,
 };
+use parking_lot::Mutex;
 use serde::Serialize;
 use tokio::sync::{OnceCell, watch};
 

@@ -5,7 +5,6 @@
 //! answer is fresh comes first, the configured time second (seed 000, seeds row 38); an
 //! answer that is neither is kept only to be served, marked as stale, when fetching fails.
 
-use parking_lot::{Mutex, MutexGuard};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
@@ -15,6 +14,7 @@ use attache_client::protocol::{
     Entries, Prompt, ReadResourceResult, Resource, ResourceTemplate, Tool,
 };
 use attache_client::{Error as ClientError, Meaning};
+use parking_lot::{Mutex, MutexGuard};
 use serde::Serialize;
 use tokio::sync::OnceCell;
 use tokio::time::Instant;

@@ -4,12 +4,12 @@
 //! nothing else down; when the queue is full, what comes is dropped and counted. The thread begins
 //! with the first thing to write, so that a host with nothing to write costs none.
 
-use parking_lot::Mutex;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
+use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
 use crate::config::ServerName;

@@ -5,11 +5,11 @@
 //! always marked as remembered. A file belongs to one way of starting the server: if that has
 //! changed, what it says is not believed.
 
-use parking_lot::{Mutex, MutexGuard};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use attache_client::protocol::{Entries, Json};
+use parking_lot::{Mutex, MutexGuard};
 use serde::{Deserialize, Serialize};
 
 use crate::catalog::{ListKind, Listable};

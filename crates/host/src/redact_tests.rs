@@ -1,8 +1,8 @@
+use attache_client::Server;
 use proptest::prelude::*;
 
 use super::*;
 use crate::config::Source;
-use attache_client::Server;
 
 thread_local! {
     /// How many bytes were looked at ahead of the single pass, by the test on this thread.

@@ -3,7 +3,6 @@
 //! Owns who listens: legacy sessions, which are told what they subscribed to and every list change,
 //! and modern `subscriptions/listen`, which are told what their filter names.
 
-use parking_lot::{Mutex, MutexGuard};
 use std::sync::{Arc, Weak};
 
 use attache_protocol::{
@@ -11,6 +10,7 @@ use attache_protocol::{
     Notification, PromptsChanged, RequestId, ResourceUpdated, ResourceUpdatedParams,
     ResourcesChanged, SubscriptionFilter, ToolsChanged, codes, frame, meta,
 };
+use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::Notify;
 
 use crate::catalog::Registry;

@@ -4,7 +4,6 @@
 //! A handler is written once and works in both eras. The eras differ in how questions travel; that
 //! is `asking`'s business.
 
-use parking_lot::{Mutex, MutexGuard};
 use std::future::poll_fn;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -14,6 +13,7 @@ use attache_protocol::{
     ClientCapabilities, Era, Implementation, Json, LogLevel, LogMessage, LogMessageParams,
     Notification, Progress, ProgressParams, ProgressToken, RequestId, Revision, frame,
 };
+use parking_lot::{Mutex, MutexGuard};
 use serde::Serialize;
 use tokio::sync::Notify;
 

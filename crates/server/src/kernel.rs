@@ -1,12 +1,12 @@
 //! What all sessions of one server share.
 
-use parking_lot::RwLock;
 use std::sync::Arc;
 
 use attache_protocol::{
     Era, Implementation, Json, ListCapability, ResourcesCapability, Revision, ServerCapabilities,
     TasksCapability, meta,
 };
+use parking_lot::RwLock;
 use serde_json::json;
 
 use crate::caching::Caching;

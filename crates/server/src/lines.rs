@@ -2,11 +2,11 @@
 //!
 //! Owns the write half of a byte stream and the bytes that wait for it.
 
-use parking_lot::{Mutex, MutexGuard};
 use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 
+use parking_lot::{Mutex, MutexGuard};
 use tokio::io::AsyncWrite;
 use tokio::sync::Notify;
 

@@ -3,13 +3,13 @@
 //! The server keeps nothing in between. What was answered before travels with the client in a
 //! sealed `requestState`, and the handler runs again from its beginning with all answers at hand.
 
-use parking_lot::{Mutex, MutexGuard};
 use std::collections::BTreeMap;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use attache_protocol::{ErrorObject, InputRequest, Json, codes};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use parking_lot::{Mutex, MutexGuard};
 use ring::digest;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

@@ -3,7 +3,6 @@
 //! Owns the start-up state, the requests that run, and the questions the client has not answered
 //! yet. One lock, held for a moment and never across an await.
 
-use parking_lot::{Mutex, MutexGuard};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,6 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use attache_protocol::{
     ClientCapabilities, ErrorObject, Implementation, Json, LogLevel, Outcome, RequestId, Revision,
 };
+use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::{Notify, oneshot};
 
 use crate::context::Call;

@@ -4,7 +4,6 @@
 //! Owns the table of tasks and the state of each. One task serves both forms; only its views
 //! differ. Tasks belong to a principal, their ids cannot be guessed (X-TSKX-13, S-TSKE-18).
 
-use parking_lot::{Mutex, MutexGuard};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,6 +12,7 @@ use attache_protocol::{
     ClientCapabilities, Era, ErrorObject, ExtTask, InputRequest, InputResponses, Json,
     MissingCapabilityData, Task, TaskStatus, codes, meta,
 };
+use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::{Notify, oneshot};
 use tokio::task::AbortHandle;
 use tokio::time::Instant;

@@ -3,11 +3,11 @@
 //! Owns which of them tick. One ticks from the moment somebody watches it until nobody does, so
 //! that a server nobody watches does nothing.
 
-use parking_lot::{Mutex, MutexGuard};
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::{Mutex, MutexGuard};
 use tokio::time::sleep;
 
 use crate::changes::Changes;

@@ -4,8 +4,9 @@
 //! Owns nothing but their serial numbers and when each expires. The memory is this process's own:
 //! instances that share a key do not share it.
 
-use parking_lot::{Mutex, MutexGuard};
 use std::collections::HashMap;
+
+use parking_lot::{Mutex, MutexGuard};
 
 /// Serial numbers of used states, with the second since 1970 in which they expire.
 #[derive(Default)]

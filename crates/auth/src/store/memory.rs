@@ -1,9 +1,10 @@
 //! Credentials that end with the process.
 
-use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
+
+use parking_lot::Mutex;
 
 use super::{CredentialStore, Entry, EntryLock};
 use crate::BoxFuture;

@@ -5,11 +5,11 @@
 //! how many sessions there are is bounded, and shared fairly among owners. Refuses to know how an
 //! evaluation is done.
 
-use parking_lot::Mutex;
 use std::sync::Arc;
 use std::time::Duration;
 
 use attache_lisp::ErrorKind;
+use parking_lot::Mutex;
 use tokio::sync::{Semaphore, mpsc, oneshot};
 
 use super::confinement::Confinement;

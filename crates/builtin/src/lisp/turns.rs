@@ -2,10 +2,10 @@
 //!
 //! Owns the count of what runs and the order of what waits; knows nothing of what is run.
 
-use parking_lot::{Mutex, MutexGuard};
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
+use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::oneshot;
 
 /// Gives out turns. One owner has at most so many at once. An owner that has none need not wait for

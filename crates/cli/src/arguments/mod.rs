@@ -13,8 +13,9 @@ use attache::protocol::{Extra, Json};
 
 pub(crate) use schema::Schema;
 
-use crate::failure::Failure;
 use schema::Place;
+
+use crate::failure::Failure;
 
 /// The most that is read from a file or from stdin.
 const MOST_BYTES: u64 = 16 * 1024 * 1024;

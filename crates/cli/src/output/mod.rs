@@ -10,11 +10,11 @@ pub(crate) mod text;
 
 pub(crate) use attache_view::safe_text;
 
-use parking_lot::{Mutex, MutexGuard};
 use std::io::{self, IsTerminal, Write};
 use std::sync::Arc;
 
 use attache::protocol::ProgressParams;
+use parking_lot::{Mutex, MutexGuard};
 pub(crate) use progress::{Progress, ProgressDisplay};
 pub(crate) use text::{Colour, Style, Text};
 

@@ -13,7 +13,6 @@ mod progress;
 mod reader;
 mod writer;
 
-use parking_lot::{Mutex, MutexGuard};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -23,6 +22,7 @@ use attache_protocol::{
     Cancelled, CancelledParams, Ending, Era, ErrorObject, InFlight, LogLevel, LspCancel,
     LspCancelParams, Notification, Payload, Revision, Tally,
 };
+use parking_lot::{Mutex, MutexGuard};
 use serde::Serialize;
 use tokio::sync::{Notify, oneshot, watch};
 use tokio::time::Instant;

@@ -4,7 +4,6 @@
 //! only tells up to which byte the stream was written, so that the owner of a frame can know
 //! whether the peer can have seen it.
 
-use parking_lot::{Mutex, MutexGuard};
 use std::future::poll_fn;
 use std::io;
 use std::pin::Pin;
@@ -12,6 +11,7 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use attache_protocol::frame;
+use parking_lot::{Mutex, MutexGuard};
 use tokio::io::AsyncWrite;
 use tokio::sync::Notify;
 

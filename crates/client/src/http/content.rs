@@ -1,12 +1,12 @@
 //! The body of an HTTP answer: what type it is of, read up to a limit.
 
+use attache_net::innermost;
 use attache_protocol::{Line, Message, parse_line};
 use bytes::{Bytes, BytesMut};
 use http::header::CONTENT_TYPE;
 use reqwest::Response;
 
 use super::error::HttpError;
-use attache_net::innermost;
 
 /// How much of a refusal is read to learn its reason.
 const REFUSAL_LIMIT: usize = 64 * 1024;

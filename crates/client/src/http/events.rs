@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use attache_net::innermost;
 use attache_protocol::SseParser;
 use http::{HeaderName, HeaderValue};
 use reqwest::Response;
@@ -15,7 +16,6 @@ use super::session::Session;
 use super::streamable::{Post, Shared, is_lost};
 use crate::connection::{Failure, Link};
 use crate::error::CloseReason;
-use attache_net::innermost;
 
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 

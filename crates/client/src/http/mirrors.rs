@@ -1,6 +1,5 @@
 //! The headers of modern requests: version, method, name, and arguments that tools want mirrored.
 
-use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -11,6 +10,7 @@ use attache_protocol::{
 };
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue};
+use parking_lot::Mutex;
 
 use super::session::PROTOCOL_VERSION;
 

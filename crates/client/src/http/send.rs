@@ -3,6 +3,9 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use attache_auth::{AuthorizationError, Challenge, RequestLine, Verdict};
+use attache_net::Route;
+use attache_net::{Unreachable, innermost};
 use bytes::Bytes;
 use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, LOCATION, WWW_AUTHENTICATE};
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
@@ -13,9 +16,6 @@ use super::error::HttpError;
 use super::target::HttpTarget;
 use crate::connection::Failure;
 use crate::error::CloseReason;
-use attache_auth::{AuthorizationError, Challenge, RequestLine, Verdict};
-use attache_net::Route;
-use attache_net::{Unreachable, innermost};
 
 /// How often one request is repeated because of its credentials.
 const MAX_CHALLENGES: u32 = 5;

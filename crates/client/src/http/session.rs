@@ -1,6 +1,5 @@
 //! The session of a legacy server: its id, what it was told, and what follows it when it is lost.
 
-use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use attache_protocol::frame::Params;
 use attache_protocol::{Method as _, Revision, SetLevel, Subscribe, Unsubscribe};
 use http::{HeaderMap, HeaderName, HeaderValue};
+use parking_lot::Mutex;
 use tokio::sync::{OnceCell, watch};
 
 /// The header that names a session.

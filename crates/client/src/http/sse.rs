@@ -4,6 +4,7 @@
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock, Weak};
 
+use attache_net::innermost;
 use attache_protocol::{
     EventTooLong, Initialized, Notification as _, SseEvent, SseParser, frame, shortened,
 };
@@ -23,7 +24,6 @@ use crate::connection::{
 };
 use crate::error::{CloseReason, ConnectError};
 use crate::settings::Settings;
-use attache_net::innermost;
 
 /// How many messages are on their way to the server at once.
 const MOST_POSTS: u32 = 64;

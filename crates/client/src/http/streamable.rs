@@ -3,7 +3,6 @@
 //! Owns each request from its headers to the end of its call. Which calls are open is
 //! the connection's knowledge; sessions, streams and reconnecting have files of their own.
 
-use parking_lot::Mutex;
 use std::future::Future;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
@@ -15,6 +14,7 @@ use attache_protocol::{
 };
 use bytes::Bytes;
 use http::HeaderMap;
+use parking_lot::Mutex;
 use reqwest::Response;
 use tokio::runtime::Handle;
 use tokio::sync::{Notify, Semaphore, watch};

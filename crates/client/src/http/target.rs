@@ -1,19 +1,19 @@
 //! An HTTP server one can connect to: its address, and how to reach it.
 
-use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use attache_auth::{Authorizer, Reach, Secret};
+use attache_net::{Route, tls};
 use http::{HeaderMap, HeaderName, HeaderValue};
+use parking_lot::Mutex;
 use reqwest::redirect::{Attempt, Policy};
 use url::Url;
 
 use super::pace::Pace;
 use crate::question_clock::QuestionClock;
 use crate::transport::HttpServer;
-use attache_auth::{Authorizer, Reach, Secret};
-use attache_net::{Route, tls};
 
 /// How long opening a TCP and TLS connection may take.
 const CONNECT_PATIENCE: Duration = Duration::from_secs(20);

@@ -6,6 +6,7 @@
 use std::io;
 use std::path::Path;
 
+use attache_client::EraChoice;
 use serde_json::{Map, Value, json};
 use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, value};
 
@@ -13,7 +14,6 @@ use super::discover::{Discovered, own_drafts};
 use super::references_out::for_vs_code;
 use super::{Draft, HttpFlavor, ServerName};
 use crate::state_file;
-use attache_client::EraChoice;
 
 /// What to do with a server whose name is taken by a different one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -15,7 +15,6 @@ mod shared;
 mod task_calls;
 mod watching;
 
-use parking_lot::RwLock;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -23,6 +22,7 @@ use std::sync::Arc;
 use attache_client::process::Environment;
 use attache_client::protocol::{Implementation, LogLevel};
 use attache_client::{Client, Server, Settings, Transport};
+use parking_lot::RwLock;
 use tokio::task::JoinSet;
 
 pub use calling::Call;

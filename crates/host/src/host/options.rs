@@ -1,12 +1,12 @@
 //! What a request to a server may be told besides what it asks for: its time, and who hears of its
 //! progress. Knows nothing of what the request is.
 
-use parking_lot::Mutex;
 use std::sync::Arc;
 use std::time::Duration;
 
 use attache_client::Request;
 use attache_client::protocol::{Method, ProgressParams};
+use parking_lot::Mutex;
 
 use super::server_handle::ServerHandle;
 use crate::events::EventKind;

@@ -2,7 +2,6 @@
 //!
 //! Owns requests to one server: waiting for it, repeating what is safe, telling of it in events.
 
-use parking_lot::{Mutex, MutexGuard, RwLock};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -12,6 +11,7 @@ use attache_client::protocol::{
     Resource, ResourceTemplate, SubscriptionFilter, Tool,
 };
 use attache_client::{Client, CloseReason, Error as ClientError, Meaning};
+use parking_lot::{Mutex, MutexGuard, RwLock};
 use tokio::time::Instant;
 
 use super::observer::ServerObserver;

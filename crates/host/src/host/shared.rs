@@ -1,10 +1,10 @@
 //! What all servers of a host share, none of which can make a request to one wait for another.
 
-use parking_lot::RwLock;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use attache_client::protocol::Implementation;
+use parking_lot::RwLock;
 use tokio::sync::Semaphore;
 
 use crate::accounts::Accounts;

@@ -3,11 +3,11 @@
 //! Answers for the session live in memory; answers for always live in a small JSON file where the
 //! caller says, `{"allow": ["server/tool", …], "deny": […]}`, which people may edit.
 
-use parking_lot::{Mutex, MutexGuard};
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use parking_lot::{Mutex, MutexGuard};
 use serde::{Deserialize, Serialize};
 
 use super::{Answer, Remember};

@@ -6,12 +6,12 @@
 //! configuration can only make them stricter. Owns what was approved and how a tool stands to it;
 //! who is asked and when is decided elsewhere.
 
-use parking_lot::{Mutex, MutexGuard};
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use attache_client::protocol::Tool;
+use parking_lot::{Mutex, MutexGuard};
 use serde::{Deserialize, Serialize};
 
 use super::definition::{DiffLine, Pin, Tools, difference, differing};

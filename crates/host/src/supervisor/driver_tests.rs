@@ -1,9 +1,9 @@
 //! The driver under a paused clock, with servers that are streams in this process (P3).
 
-use parking_lot::Mutex;
 use std::time::Duration;
 
 use attache_client::Server;
+use parking_lot::Mutex;
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
 

@@ -1,7 +1,6 @@
 //! The methods that run what an author registered: calling tools, reading resources, getting
 //! prompts, completing arguments.
 
-use parking_lot::Mutex;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
 
@@ -10,10 +9,15 @@ use attache_protocol::{
     Era, ErrorObject, GetPrompt, GetPromptResult, Implementation, Json, LogLevel, Method,
     ProgressToken, ReadResourceResult, Revision, codes,
 };
+use parking_lot::Mutex;
 use serde_json::Value;
 use serde_json::value::RawValue;
 use tokio::sync::Notify;
 
+use super::params::invalid;
+use super::running::drive;
+use super::task_methods::drive_detachable;
+use super::{Asked, encode, older};
 use crate::asking::Asking;
 use crate::caching::Caching;
 use crate::completion::{self, Typed};
@@ -23,11 +27,6 @@ use crate::prompt::PromptArguments;
 use crate::rounds::{RoundParams, Rounds, digest_of};
 use crate::service::{Answer, Outlet, Work};
 use crate::tool::{HandlerFuture, PreparedTool, TaskStart, TaskSupport};
-
-use super::params::invalid;
-use super::running::drive;
-use super::task_methods::drive_detachable;
-use super::{Asked, encode, older};
 
 /// What is known of the client for one request.
 pub(super) struct Client {

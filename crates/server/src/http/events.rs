@@ -3,7 +3,6 @@
 //! A log is written by whoever works on a request and read by at most one response at a time. What
 //! was read stays until there is no room for it; what was not read is only ever refused at the door.
 
-use parking_lot::{Mutex, MutexGuard};
 use std::collections::VecDeque;
 use std::fmt::Write as _;
 use std::future::Future as _;
@@ -15,13 +14,13 @@ use std::time::Duration;
 
 use axum::body::{Body, Bytes};
 use futures_core::Stream;
+use parking_lot::{Mutex, MutexGuard};
 use tokio::time::{Instant, Sleep, sleep};
-
-use crate::service::{Answer, AnswerFuture, Outlet, Sent, Undeliverable};
 
 use super::HttpSettings;
 use super::connections::Serving;
 use super::kept::KeptEvents;
+use crate::service::{Answer, AnswerFuture, Outlet, Sent, Undeliverable};
 
 /// While the budget of all streams is exhausted, each may hold this much all the same, so that a
 /// client that does not read cannot silence the others.

@@ -1,10 +1,11 @@
 //! The bytes that all events of all streams hold together, and who gives some up when it is too
 //! much (fault 70).
 
-use parking_lot::Mutex;
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
+
+use parking_lot::Mutex;
 
 use super::events::EventLog;
 

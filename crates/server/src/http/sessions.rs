@@ -1,19 +1,18 @@
 //! Legacy sessions over HTTP, with the streams a client can come back to.
 
-use parking_lot::{Mutex, MutexGuard};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
+use parking_lot::{Mutex, MutexGuard};
 use tokio::time::Instant;
-
-use crate::seal::random_name;
-use crate::service::{Outlet, Principal, Service};
 
 use super::HttpSettings;
 use super::events::EventLog;
 use super::kept::KeptEvents;
+use crate::seal::random_name;
+use crate::service::{Outlet, Principal, Service};
 
 /// All sessions of a face.
 pub(super) struct Sessions<S: Service> {

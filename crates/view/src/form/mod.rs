@@ -31,10 +31,11 @@ pub use path::{Path, Step};
 pub use shell::{Assignment, Notation, assign};
 pub use state::{Picks, State};
 
-use crate::Value;
 use check::Checker;
 use expand::Expansion;
 use schema::Document;
+
+use crate::Value;
 
 /// A schema, ready to be shown as a form.
 #[derive(Debug)]

@@ -15,11 +15,11 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
+use sources::{Candidate, Syntax};
 use toml_edit::Document;
 
 use super::{Draft, Origin, ServerName, UserEnvironment};
 use crate::state_file;
-use sources::{Candidate, Syntax};
 
 pub use sources::{SOURCES, ToolSource};
 
