@@ -67,6 +67,10 @@ fn named_after(word: &str, prefix: &str) -> Option<u32> {
 fn numbers_after(text: &str, word: &str) -> Vec<u32> {
     let mut found = Vec::new();
     for (at, _) in text.match_indices(word) {
+        // "default 0" cites no fault.
+        if text[..at].ends_with(char::is_alphanumeric) {
+            continue;
+        }
         let rest = text[at + word.len()..].trim_start_matches('s');
         for piece in rest.split_whitespace() {
             let digits = piece.trim_matches(|character: char| !character.is_ascii_digit());
