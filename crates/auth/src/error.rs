@@ -27,13 +27,13 @@ pub enum AuthorizationError {
         /// The server.
         server: String,
     },
-    /// A person has to log in, and nobody can be asked here.
+    /// A person has to log in, and this program cannot ask one.
     #[error("{server} requires a login; log in and try again")]
     LoginRequired {
         /// The server that wants it.
         server: String,
     },
-    /// Nobody finished the login in time.
+    /// The user did not finish the login in time.
     #[error("nobody finished the login within {after:?}; start it again")]
     LoginTimedOut {
         /// How long was waited.
@@ -133,7 +133,7 @@ pub enum AuthorizationError {
         /// What is wrong.
         problem: String,
     },
-    /// The server wants scopes that were asked for and not granted, or that nobody here may ask for.
+    /// The server wants scopes that were asked for and not granted, or that this client may not ask for.
     #[error("the server wants more rights than were granted: {}", .scopes.join(" "))]
     InsufficientScope {
         /// The scopes it wants.

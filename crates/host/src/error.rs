@@ -107,7 +107,7 @@ pub enum Refuser {
         /// Which rule, as a clause.
         rule: String,
     },
-    /// The policy says to ask, and there is nobody to ask.
+    /// The policy says to ask, and no face can.
     NobodyToAsk {
         /// Which rule, as a clause.
         rule: String,

@@ -22,7 +22,7 @@ use crate::state_file;
 /// The most a file may hold; longer lists are not remembered.
 pub const MOST_BYTES: usize = 4 * 1024 * 1024;
 /// The least time between two writings of a list that has not changed. Its date is shown in
-/// seconds, so nobody sees the difference.
+/// seconds, so no face shows the difference.
 const DATE_GRAIN_MS: u64 = 1000;
 /// The form of the file.
 const VERSION: u32 = 1;

@@ -1,7 +1,7 @@
 //! What servers may ask the face: one trait, given to every connection.
 //!
 //! Owns the trait only. Which questions are declared to a server follows from what the face says it
-//! can answer, because a server must not be told of somebody who is not there (C-ELIC-01).
+//! can answer, because a server must not be told of a user who is not there (C-ELIC-01).
 
 use std::future::Future;
 use std::pin::Pin;

@@ -61,7 +61,7 @@ fn sorted<'a>(parsed: Line<'a>, text: &[u8]) -> Incoming<'a> {
     }
 }
 
-/// A message that nobody will read. Finding its id takes no recursion.
+/// A message that no handler will read. Finding its id takes no recursion.
 fn too_deep<'a>(text: &[u8]) -> Incoming<'a> {
     let probe = probe(text);
     let id = probe.as_ref().and_then(Probe::id);

@@ -50,7 +50,7 @@ impl Server {
         tokio::select! {
             biased;
             reason = self.serve(streams.read, streams.write) => Ok(reason),
-            // What nobody can read need not be computed.
+            // What no client can read need not be computed.
             () = streams.unread => Ok(EndReason::OutputClosed),
         }
     }

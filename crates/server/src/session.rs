@@ -161,7 +161,7 @@ impl Session {
         }
     }
 
-    /// Cancels a request; one that is unknown or done is nobody's loss (X-CANC-04). Where several
+    /// Cancels a request; one that is unknown or done is ignored (X-CANC-04). Where several
     /// have the id, nothing tells which one is meant, and all go on.
     pub(crate) fn cancel(&self, id: &RequestId) {
         let call = {

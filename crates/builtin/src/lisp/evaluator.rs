@@ -332,7 +332,7 @@ impl Shared {
                 state: Mutex::new(SlotState::Unused),
             })
         };
-        // Whoever evaluates there, or waits for it, holds the place too.
+        // A call that evaluates there, or waits for it, holds the place too.
         let is_busy = |slot: &Arc<Slot>| Arc::strong_count(slot) > 1;
         let found = self.sessions.lock().use_or_insert(key, make, is_busy);
         match found {

@@ -187,7 +187,7 @@ mod tests {
         }
         assert_eq!(used(&mut recent, "quiet/1", &[]), "");
         assert_eq!(used(&mut recent, "third/1", &[]), "flood/18");
-        // With one each the oldest goes, whoever it is.
+        // With one each the oldest goes, whichever owner it has.
         assert_eq!(used(&mut recent, "fourth/1", &[]), "flood/19");
     }
 

@@ -60,7 +60,7 @@ impl Turns {
         };
         match given.await {
             Ok(turn) => turn,
-            // The queue ends with the evaluator, which whoever waits here keeps alive.
+            // The queue ends with the evaluator, which the waiting call keeps alive.
             Err(_) => std::future::pending().await,
         }
     }

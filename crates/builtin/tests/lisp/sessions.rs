@@ -66,7 +66,7 @@ pub(crate) fn the_oldest_session_is_dropped() {
     });
 }
 
-/// One owner that opens many sessions loses its own, and nobody else's.
+/// One owner that opens many sessions loses its own, and no other owner's.
 pub(crate) fn a_flood_of_sessions_costs_its_owner_only() {
     run(async {
         let evaluator = Evaluator::new(Settings {

@@ -377,7 +377,7 @@ fn fault_73_the_codes_of_the_dialect_are_told_by_name() {
     }
 }
 
-/// X-PROG-01: a token is sent where somebody can see the progress.
+/// X-PROG-01: a token is sent where a person can see the progress.
 #[test]
 fn progress_is_asked_for_only_if_it_can_be_seen() {
     for (more, asked) in [(&[][..], false), (&["--progress", "always"], true)] {

@@ -80,7 +80,7 @@ fn s20_approval_shows_every_server_as_written_and_reads_no_variable() {
         assert!(refused.contains(server), "{refused}");
     }
 
-    // A file that nobody can read as a whole cannot be approved either.
+    // A file that cannot be read as a whole cannot be approved either.
     home.write("work/attache.toml", "[servers");
     run_in(&home, "work", &["trust", "--yes"]).expect(2);
 }

@@ -37,7 +37,7 @@ fn s3_nothing_of_a_project_runs_before_it_is_trusted() {
     }
     let error = run(&["ls", "--json"]).expect(7).error();
     assert_eq!(error["kind"], "refused");
-    // Looking is not approving, and without a terminal nobody can be asked.
+    // Looking is not approving, and without a terminal there is no user to ask.
     run(&["config", "check"]).expect(0);
     let outcome = run(&["trust"]).expect(7);
     assert!(
@@ -200,7 +200,7 @@ fn s26_a_lock_file_never_approves_anything() {
     );
     home.run(&CALL).expect(0);
 
-    // Somebody else's lock file, in which the changed tool is approved, takes its place.
+    // Another user's lock file, in which the changed tool is approved, takes its place.
     let theirs = Changing::new("lock-theirs");
     theirs.change();
     let words = ["trust", "mine", "--lock", "--yes"];

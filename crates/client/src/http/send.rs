@@ -177,7 +177,7 @@ impl Wire {
             };
         };
         if !self.target.may_carry_credentials(line.url) {
-            // Nobody has to log in for a token that will not be sent.
+            // The user need not log in for a token that will not be sent.
             return Err(unencrypted(line.url));
         }
         if attempt == MAX_CHALLENGES {

@@ -178,7 +178,7 @@ async fn fault_67_a_silent_server_is_greeted_beside_the_probe_and_remembered() {
     assert!(server.is_probed_in_vain());
     finish(client, &launch).await;
 
-    // Whoever kept that in mind saves the probe.
+    // A caller that kept that in mind saves the probe.
     let told = server_of(&launch).timeouts(patient()).unprobed();
     let client = told.connect().await.unwrap();
     assert!(told.is_probed_in_vain());

@@ -52,7 +52,7 @@ async fn a_request_is_cancelled_in_the_form_the_server_knows() {
     assert_eq!(Quirks::lsp().cancel, CancelForm::Both);
 }
 
-// Row 13: the token of seed 003, and none where nobody listens (X-PROG-01).
+// Row 13: the token of seed 003, and none where no caller listens (X-PROG-01).
 #[tokio::test(start_paused = true)]
 async fn progress_is_asked_for_by_the_token_the_server_expects() {
     for (form, token) in [

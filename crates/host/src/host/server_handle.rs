@@ -548,7 +548,7 @@ impl ServerHandle {
         let cache = &self.shared.cache;
         let found = cache.get(key.clone(), &config.cache, &self.epochs, fetch);
         let found = found.await?;
-        // What was answered to this user's words is nobody else's answer (C-CACHE-03).
+        // What was answered to this user's words is the answer of no other request (C-CACHE-03).
         if asked_back.load(Ordering::Acquire) {
             cache.forget(&key);
         }

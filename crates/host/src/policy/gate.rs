@@ -25,7 +25,7 @@ pub struct Gate {
     consent: Arc<dyn Consent>,
 }
 
-/// A call that somebody wants to make.
+/// A call that is to be made.
 #[derive(Clone, Copy, Debug)]
 pub struct WantedCall<'a> {
     /// The tool's name.
@@ -62,7 +62,7 @@ pub enum Refused {
         /// Why.
         verdict: Verdict,
     },
-    /// Somebody would have to be asked, and nobody is there.
+    /// A person would have to be asked, and no face can.
     #[error("{name} may not be called: {verdict}, and there is nobody to ask")]
     NobodyToAsk {
         /// The tool.
@@ -121,7 +121,7 @@ impl Gate {
     ///
     /// A tool that was not there when its server's tools were pinned is pinned with its first call
     /// that is approved; from then on a different definition is refused until the difference was
-    /// accepted, whoever asks.
+    /// accepted, whatever the origin of the call.
     pub async fn pass(&self, call: WantedCall<'_>) -> Result<Permit, Refused> {
         let WantedCall { name, tool, .. } = call;
         let verdict = self.verdict(call.rules, name, tool, call.asker);

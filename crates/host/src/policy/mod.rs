@@ -18,7 +18,7 @@
 //! one for this session, then one for always. If there is none, everything is asked but a call that
 //! a person typed and that no rule says to ask about: that is its own consent. A refusal that is
 //! remembered does not bind the person who typed the call; they are asked again. An *ask* that
-//! nobody can be asked is a refusal.
+//! no person can be asked is a refusal.
 
 mod answers;
 mod consent;

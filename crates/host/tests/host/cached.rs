@@ -208,7 +208,7 @@ fn many_readers_of_one_thing_are_one_request() {
     });
 }
 
-// C-CACHE-03: an answer to what somebody said is not kept for another request.
+// C-CACHE-03: an answer to what a user said is not kept for another request.
 #[test]
 fn an_answer_that_took_questions_is_not_remembered() {
     guarded(async || {

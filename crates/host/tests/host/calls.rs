@@ -70,7 +70,7 @@ fn fault_74_a_plain_name_is_not_given_to_the_quicker_of_two_servers() {
             assert_eq!(unasked, [crate::support::name("broken")]);
         }
         assert_eq!(asked(&fleet.launches[1], "tools/call"), 0);
-        // A name that says its server is nobody else's.
+        // A name that says its server belongs to no other.
         fleet.echoes("good").await;
         let said = fleet.call("good__echo", json!({"message": "hi"})).await;
         assert_eq!(said.unwrap(), "hi");

@@ -59,7 +59,7 @@ struct Face<S: Service> {
 }
 
 /// The routes of a service, to be served alone or joined with others. How many connections there
-/// are, and how long the head of a request takes, is for whoever accepts them to limit.
+/// are, and how long the head of a request takes, is for the accept loop to limit.
 pub fn router<S: Service>(service: S, settings: HttpSettings) -> Router {
     let path = settings.path.clone();
     let face = Arc::new(Face {

@@ -102,7 +102,7 @@ async fn fault_68_each_part_of_a_batch_is_answered() {
     assert_eq!(wire.finish().await, (vec![], EndReason::Left));
 }
 
-/// A batch for which there is no room is one refusal for each request, not one for nobody.
+/// A batch for which there is no room is one refusal for each request, not one without an id.
 #[tokio::test(start_paused = true)]
 async fn fault_68_each_part_of_a_batch_is_refused_by_its_id() {
     let server = hello()
@@ -125,7 +125,7 @@ async fn fault_68_each_part_of_a_batch_is_refused_by_its_id() {
     assert_eq!(told(&rest).into_keys().collect::<Vec<_>>(), [1, 2]);
 }
 
-/// Without a client there is nobody to ask and nothing to listen to.
+/// Without a client there is no user to ask and nothing to listen to.
 /// S-SUBM-07, S-CANC-07.
 #[tokio::test]
 async fn fault_68_questions_and_subscriptions_end_with_the_input() {

@@ -148,7 +148,7 @@ async fn fault_70_so_many_connections_are_open_and_those_that_wait_make_room() {
         waiting.write_all(b" ").await.unwrap();
     }
     assert_eq!((status(second).await, status(third).await), (400, 400));
-    // However many come, whoever asks something is served, and the stream stays open.
+    // However many come, a client that asks something is served, and the stream stays open.
     let mut flood = Vec::new();
     for _ in 0..20 {
         flood.push(begin(address, &half).await);
@@ -198,7 +198,7 @@ async fn fault_70_a_server_with_few_descriptors_does_not_go_deaf() {
     }
 }
 
-/// Opens a session as somebody and gives its id.
+/// Opens a session of a principal and gives its id.
 async fn open(address: SocketAddr, who: &str) -> String {
     let opened = Post::legacy(&initialize("2025-11-25", json!({})))
         .header("authorization", &format!("Bearer {who}"))

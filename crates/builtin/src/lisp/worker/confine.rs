@@ -173,7 +173,7 @@ fn close_inherited_descriptors() {
         .filter(|descriptor| *descriptor > 2)
         .collect();
     for descriptor in open {
-        // This is the first thing that runs, so nobody in this process owns any of them. The one
+        // This is the first thing that runs, so no code of this process owns any of them. The one
         // that listed them is closed by now, and closing it fails.
         let _ = nix::unistd::close(descriptor);
     }
