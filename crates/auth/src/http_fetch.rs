@@ -10,8 +10,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use attache_net::quoted;
-use attache_net::{Proxy, Route, Unreachable, tls};
+use attache_net::{Proxy, Route, Unreachable, quoted, tls};
 use bytes::{Bytes, BytesMut};
 use http::Method;
 use http::header::{CONTENT_TYPE, LOCATION};

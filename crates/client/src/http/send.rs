@@ -4,8 +4,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use attache_auth::{AuthorizationError, Challenge, RequestLine, Verdict};
-use attache_net::Route;
-use attache_net::{Unreachable, innermost};
+use attache_net::{Route, Unreachable, innermost};
 use bytes::Bytes;
 use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, LOCATION, WWW_AUTHENTICATE};
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
