@@ -69,6 +69,9 @@ pub struct ServerSnapshot {
     pub state: ServerState,
     /// Since when, in milliseconds since 1970.
     pub since_ms: u64,
+    /// It is starting, and waits until others have started.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub queued: bool,
     /// How it is reached: its command line without its environment, or its URL.
     pub target: String,
     /// How often it was started.

@@ -145,6 +145,19 @@ pub(crate) struct Part<T> {
     pub(crate) filter: ToolFilter,
 }
 
+// Derived, it would ask the entries to be cloned, which are shared.
+impl<T> Clone for Part<T> {
+    fn clone(&self) -> Self {
+        Self {
+            server: self.server.clone(),
+            outcome: self.outcome.clone(),
+            error: self.error.clone(),
+            entries: self.entries.clone(),
+            filter: self.filter.clone(),
+        }
+    }
+}
+
 /// Puts the parts together and gives every entry its names.
 pub(crate) fn aggregate<T: Listable>(mut parts: Vec<Part<T>>) -> Aggregate<T> {
     parts.sort_by(|one, other| one.server.cmp(&other.server));

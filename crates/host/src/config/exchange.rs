@@ -1,4 +1,4 @@
-//! Servers carried from other tools into `attache.toml`, and from there to others.
+//! Servers written into `attache.toml`, by hand or from other tools, and from there to others.
 //!
 //! Import keeps every comment and the order of the file, and never overwrites a server silently.
 //! Export writes references, not the values behind them.
@@ -8,7 +8,7 @@ use std::path::Path;
 
 use attache_client::EraChoice;
 use serde_json::{Map, Value, json};
-use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, value};
+use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, TableLike, value};
 
 use super::discover::{Discovered, own_drafts};
 use super::references_out::for_vs_code;
@@ -72,19 +72,9 @@ pub fn import<'a>(
     servers: impl IntoIterator<Item = &'a Discovered>,
     on_clash: OnClash,
 ) -> Result<Imported, ImportError> {
-    let mut document: DocumentMut =
-        text.parse()
-            .map_err(|error: toml_edit::TomlError| ImportError::Unreadable {
-                message: error.to_string(),
-            })?;
+    let mut document = parsed(text)?;
     let mut known = own_drafts(text);
-    let root = document.as_table_mut();
-    let table = root.entry("servers").or_insert_with(|| {
-        let mut table = Table::new();
-        table.set_implicit(true);
-        Item::Table(table)
-    });
-    let table = table.as_table_like_mut().ok_or(ImportError::NoTable)?;
+    let table = servers_of(&mut document)?;
     let mut outcomes = Vec::new();
     for server in servers {
         let wanted = server.server_name.clone();
@@ -134,6 +124,68 @@ pub fn import<'a>(
         text: document.to_string(),
         outcomes,
     })
+}
+
+/// Adds one server, as the user wrote it, to the text of an `attache.toml`, which may be empty. A
+/// different server of that name is kept, unless it is to be replaced.
+pub fn add(
+    text: &str,
+    name: &ServerName,
+    draft: &Draft,
+    on_clash: OnClash,
+) -> Result<(String, ImportOutcome), ImportError> {
+    let mut document = parsed(text)?;
+    let known = own_drafts(text);
+    let table = servers_of(&mut document)?;
+    let same = known.iter().find(|(known, _)| known == name.as_str());
+    if same.is_some_and(|(_, known)| known == draft) {
+        return Ok((text.to_owned(), ImportOutcome::Present(name.clone())));
+    }
+    let is_taken = same.is_some() || table.contains_key(name.as_str());
+    let outcome = match (is_taken, on_clash) {
+        (false, _) => ImportOutcome::Added(name.clone()),
+        (true, OnClash::Replace) => ImportOutcome::Replaced(name.clone()),
+        (true, OnClash::LeaveOut | OnClash::Rename) => {
+            return Ok((text.to_owned(), ImportOutcome::Taken(name.clone())));
+        }
+    };
+    let mut written = toml_of(draft);
+    // A file begins with its first table, and others are set apart from what is before them.
+    let former = table.get(name.as_str()).and_then(Item::as_table);
+    let prefix = match former.and_then(|table| table.decor().prefix().cloned()) {
+        Some(kept) => kept,
+        None if text.trim().is_empty() => "".into(),
+        None => "\n".into(),
+    };
+    written.decor_mut().set_prefix(prefix);
+    table.insert(name.as_str(), Item::Table(written));
+    Ok((document.to_string(), outcome))
+}
+
+/// Takes one server out of the text of an `attache.toml`, with the comments right above it. `None`
+/// if it is not there.
+pub fn remove(text: &str, name: &str) -> Result<Option<String>, ImportError> {
+    let mut document = parsed(text)?;
+    let removed = servers_of(&mut document)?.remove(name);
+    Ok(removed.map(|_| document.to_string()))
+}
+
+fn parsed(text: &str) -> Result<DocumentMut, ImportError> {
+    text.parse()
+        .map_err(|error: toml_edit::TomlError| ImportError::Unreadable {
+            message: error.to_string(),
+        })
+}
+
+/// The table of servers, which is made if there is none.
+fn servers_of(document: &mut DocumentMut) -> Result<&mut dyn TableLike, ImportError> {
+    let root = document.as_table_mut();
+    let table = root.entry("servers").or_insert_with(|| {
+        let mut table = Table::new();
+        table.set_implicit(true);
+        Item::Table(table)
+    });
+    table.as_table_like_mut().ok_or(ImportError::NoTable)
 }
 
 /// Puts the text of an import in place in one step, readable for the user alone: it may hold

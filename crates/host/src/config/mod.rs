@@ -26,7 +26,8 @@ pub use attache_client::{HttpFlavor, HttpServer, Transport};
 pub use draft::Draft;
 pub use environment::{Platform, UserEnvironment};
 pub use exchange::{
-    ExportForm, ImportError, ImportOutcome, Imported, OnClash, export, import, write_private,
+    ExportForm, ImportError, ImportOutcome, Imported, OnClash, add, export, import, remove,
+    write_private,
 };
 pub use expand::{ExpandError, expand, references};
 pub use model::{

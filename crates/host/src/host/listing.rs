@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::future::IntoFuture;
-use std::marker::PhantomData;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -29,8 +28,11 @@ pub struct List<T> {
     server: Option<String>,
     remembered_after: Duration,
     starting_after: Duration,
-    entry: PhantomData<fn() -> T>,
+    on_answer: Option<Listener<T>>,
 }
+
+/// What is told of each server's part as it comes.
+type Listener<T> = Box<dyn FnMut(Aggregate<T>) + Send>;
 
 impl Host {
     /// The tools of all servers.
@@ -60,7 +62,7 @@ impl Host {
             server: None,
             remembered_after: REMEMBERED_AFTER,
             starting_after: Duration::MAX,
-            entry: PhantomData,
+            on_answer: None,
         }
     }
 }
@@ -94,7 +96,14 @@ impl<T: Listable> List<T> {
             .starting_after(Duration::MAX)
     }
 
-    async fn fetch(self) -> Result<Aggregate<T>, Error> {
+    /// Tells of each server as it answers or fails, before the whole list is there: an aggregate of
+    /// that server alone. Servers that are switched off, or given up, come with the whole list only.
+    pub fn on_answer(mut self, listener: impl FnMut(Aggregate<T>) + Send + 'static) -> Self {
+        self.on_answer = Some(Box::new(listener));
+        self
+    }
+
+    async fn fetch(mut self) -> Result<Aggregate<T>, Error> {
         let server_handles = match &self.server {
             Some(name) => vec![self.host.server_handle(name)?],
             None => self.host.server_handles(),
@@ -130,7 +139,11 @@ impl<T: Listable> List<T> {
             match tokio::time::timeout(left, under_way.join_next()).await {
                 Ok(Some(Ok((server_handle, fetched)))) => {
                     missing.remove(server_handle.name());
-                    parts.push(answered(&server_handle, fetched));
+                    let part = answered(&server_handle, fetched);
+                    if let Some(listener) = &mut self.on_answer {
+                        listener(aggregate(vec![part.clone()]));
+                    }
+                    parts.push(part);
                 }
                 Ok(Some(Err(_))) => {}
                 Ok(None) => {

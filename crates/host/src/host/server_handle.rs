@@ -683,6 +683,7 @@ impl ServerHandle {
                 .as_ref()
                 .map_or(ServerState::Disabled, |status| status.state),
             since_ms: status.as_ref().map_or(0, |status| status.since_ms),
+            queued: status.as_ref().is_some_and(|status| status.queued),
             target,
             starts: status.as_ref().map_or(0, |status| status.starts),
             process_id: client.and_then(Client::process_id),

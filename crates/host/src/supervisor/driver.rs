@@ -196,7 +196,10 @@ impl Driver {
                 place = &mut free => break place.ok(),
             }
         };
-        self.status.send_modify(|status| status.queued = false);
+        self.status.send_modify(|status| {
+            status.queued = false;
+            status.since_ms = now_ms();
+        });
         Ok(place)
     }
 
