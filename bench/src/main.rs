@@ -2,6 +2,7 @@
 //! same server, in the same run. `bench/run` installs the peers, builds and
 //! starts it; `README.md` says how to read what it prints.
 
+mod batch;
 mod clients;
 mod control;
 mod counting;
@@ -26,6 +27,7 @@ use workloads::{Bench, Extent, Work};
 pub(crate) type Result<T> = std::result::Result<T, Box<dyn std::error::Error + Send + Sync>>;
 
 const ONE_SHOT: &str = "one-shot";
+const BATCH: &str = "batch";
 
 fn main() -> ExitCode {
     // This client is measured as it is meant to run, with its guardian.
@@ -110,7 +112,7 @@ fn work_names() -> Vec<&'static str> {
     Work::ALL
         .map(Work::name)
         .into_iter()
-        .chain([ONE_SHOT])
+        .chain([ONE_SHOT, BATCH])
         .collect()
 }
 
@@ -183,6 +185,13 @@ fn measure_all(settings: &Settings, bench: &Bench) -> Result<Report> {
             }
         }
         report.one_shots = Some(one_shots);
+    }
+    if settings.wants(BATCH) {
+        progress(BATCH);
+        match batch::run(bench, &settings.attache) {
+            Ok(batches) => report.batches = Some(batches),
+            Err(cause) => report.missing("attache", BATCH, &cause.to_string()),
+        }
     }
     Ok(report)
 }

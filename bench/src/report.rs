@@ -8,6 +8,7 @@ use std::io::{self, Write};
 
 use serde_json::{Value, json};
 
+use crate::batch::Batches;
 use crate::clients::ClientKind;
 use crate::measure::Summary;
 use crate::one_shot::OneShots;
@@ -16,6 +17,9 @@ use crate::rows::{Bound, Row, Unit, Verdict};
 /// What a one-shot call may add to the server's own time, in milliseconds.
 const ONE_SHOT_MUST: f64 = 15.0;
 const ONE_SHOT_AIM: f64 = 5.0;
+/// What share of the library's calls per second a batch from a shell reaches.
+const BATCH_MUST: f64 = 0.5;
+const BATCH_AIM: f64 = 0.8;
 const EMPTY: &str = "–";
 
 /// Everything a run has found out.
@@ -23,6 +27,7 @@ const EMPTY: &str = "–";
 pub(crate) struct Report {
     pub(crate) rows: Vec<Row>,
     pub(crate) one_shots: Option<OneShots>,
+    pub(crate) batches: Option<Batches>,
     /// Who is missing and why, and from which works.
     absences: BTreeMap<(String, String), Vec<&'static str>>,
 }
@@ -58,6 +63,10 @@ impl Report {
         if let Some(one_shots) = &self.one_shots {
             writeln!(output)?;
             write_table(output, &one_shot_table(one_shots))?;
+        }
+        if let Some(batches) = &self.batches {
+            writeln!(output)?;
+            write_table(output, &batch_table(batches))?;
         }
         if !self.absences.is_empty() {
             writeln!(output, "\nMissing:")?;
@@ -112,6 +121,9 @@ impl Report {
             },
             "rows": self.rows.iter().map(row_json).collect::<Vec<_>>(),
             "one_shot": self.one_shots.as_ref().map(one_shot_json),
+            "batch": self.batches.as_ref().map(|it| json!({
+                "library_per_second": it.library, "batch_per_second": it.batch, "ratio": it.ratio(),
+            })),
             "missing": self.absences.iter().map(|((who, why), works)| {
                 json!({"who": who, "why": why, "works": works})
             }).collect::<Vec<_>>(),
@@ -207,6 +219,30 @@ fn one_shot_table(one_shots: &OneShots) -> Vec<Vec<String>> {
         table.push(line);
     }
     table
+}
+
+fn batch_table(batches: &Batches) -> Vec<Vec<String>> {
+    let rate = |calls: f64| number(calls / 1000.0, Unit::ThousandCallsPerSecond);
+    let ratio = batches.ratio();
+    let verdict = match ratio {
+        ratio if ratio >= BATCH_AIM => Verdict::AimReached,
+        ratio if ratio >= BATCH_MUST => Verdict::Reached,
+        _ => Verdict::Missed,
+    };
+    vec![
+        ["10,000 calls", "library", "attache batch", "ratio", "must reach", "aim", "verdict"]
+            .map(str::to_owned)
+            .to_vec(),
+        vec![
+            "start and end included".to_owned(),
+            rate(batches.library.median),
+            rate(batches.batch.median),
+            format!("{ratio:.2} ±{:.0} %", batches.batch.spread() * 100.0),
+            format!("≥ {BATCH_MUST}"),
+            format!("≥ {BATCH_AIM}"),
+            verdict.text().to_owned(),
+        ],
+    ]
 }
 
 /// The first column to the left, all others to the right.
