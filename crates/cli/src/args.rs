@@ -16,7 +16,7 @@ use crate::failure::Failure;
 use crate::output::{Format, Output, ProgressDisplay, Verbosity};
 use crate::overrides::Overrides;
 use crate::selection::ServerSelection;
-use crate::target::Target;
+use crate::target::{Target, address};
 
 /// What every verb takes.
 #[derive(Debug, Args)]
@@ -105,6 +105,45 @@ impl ServerArgs {
     /// Opens the servers that were asked for.
     pub(crate) async fn open(self, context: &Context) -> Result<&CommandHost, Failure> {
         context.open(self.selection()?.1).await
+    }
+
+    /// The servers that were asked for, and what a verb's first word names of them if it is no
+    /// server: `SERVER/TOOL`, or a tool's own name.
+    pub(crate) fn selection_and_entry(
+        self,
+        word: Option<String>,
+    ) -> Result<(ServerSelection, Option<String>), Failure> {
+        let is_server_said = self.option.server.is_some() || !self.command.is_empty();
+        let Some(word) = word else {
+            return Ok((self.selection()?.1, None));
+        };
+        if is_server_said {
+            // Servers may stand before their tools all the same.
+            return match self.option.server.as_deref() {
+                Some(server) if server == word => Ok((self.selection()?.1, None)),
+                _ => Ok((self.selection()?.1, Some(word))),
+            };
+        }
+        let configuration = self.config.configuration()?;
+        let all = ServerSelection::of(&Target::All, &configuration, &self.overrides);
+        if let Ok(all) = all
+            && !all.knows(&word)
+        {
+            match word.split_once('/') {
+                Some((server, own)) if all.knows(server) && !own.is_empty() => {
+                    return Ok((all.only(server)?, Some(word)));
+                }
+                // What is nearly a server's name is a slip, also before a slash.
+                Some((server, _)) if address(&word).is_none() => {
+                    return Ok((all.only(server)?, Some(word)));
+                }
+                _ if address(&word).is_none() && all.like(&word).is_none() => {
+                    return Ok((all, Some(word)));
+                }
+                _ => {}
+            }
+        }
+        Ok((self.named(Some(word))?.selection()?.1, None))
     }
 
     /// The servers that were asked for, and in what way.

@@ -10,7 +10,7 @@ use attache::client::ShutdownForm;
 use attache::host::config::ServerName;
 use attache::host::events::{Event, EventKind};
 use attache::host::snapshot::ServerState;
-use attache::host::{Error, Host};
+use attache::host::{Accounts, Error, Host};
 use attache::protocol::LogLevel;
 use tokio::task::JoinHandle;
 
@@ -18,6 +18,7 @@ use crate::ask::{self, TerminalQuestions};
 use crate::configuration::problem_failure;
 use crate::failure::{self, Failure};
 use crate::interrupt::Interrupts;
+use crate::output::text::width;
 use crate::output::{Output, Style, Text, Verbosity};
 use crate::selection::{BuiltIn, ServerSelection};
 
@@ -30,6 +31,9 @@ const WRITE_PATIENCE: Duration = Duration::from_millis(500);
 /// How long stderr may take to be read to its end when it is being shown.
 const STDERR_PATIENCE: Duration = Duration::from_millis(10);
 
+/// Names of servers that are longer than this break their column.
+const WIDEST_NAME: usize = 24;
+
 /// A command's servers.
 pub(crate) struct CommandHost {
     pub(crate) host: Host,
@@ -37,6 +41,8 @@ pub(crate) struct CommandHost {
     pub(crate) misconfigured: Vec<(String, Failure)>,
     /// Servers inside this executable that take part only by name.
     pub(crate) waiting: Vec<&'static BuiltIn>,
+    /// The logins, for what is wrong with one.
+    pub(crate) accounts: Accounts,
     output: Output,
     interrupts: Interrupts,
     shutdown: ShutdownForm,
@@ -53,6 +59,7 @@ impl CommandHost {
             .map(|(name, problem)| (name.clone(), problem_failure(problem)))
             .collect();
         let waiting = selection.waiting().to_vec();
+        let accounts = selection.accounts();
         let forms = selection
             .servers()
             .map(|server| server.server.settings.quirks.shutdown);
@@ -76,6 +83,7 @@ impl CommandHost {
             host,
             misconfigured,
             waiting,
+            accounts,
             output: output.clone(),
             interrupts,
             shutdown,
@@ -130,6 +138,18 @@ impl CommandHost {
         }
     }
 
+    /// Starts the only server there is; the outer failure is that a person stops it.
+    pub(crate) async fn ready_alone(&self) -> Result<Result<(), Error>, Failure> {
+        let Some(server) = self.only_server() else {
+            return Ok(Ok(()));
+        };
+        tokio::select! {
+            biased;
+            ready = self.host.ready(server.as_str()) => Ok(ready),
+            () = self.interrupts.raised() => Err(self.cancelled()),
+        }
+    }
+
     /// Waits until the user wants to stop.
     pub(crate) async fn interrupted(&self) {
         self.interrupts.raised().await;
@@ -143,7 +163,17 @@ impl CommandHost {
         }
     }
 
-    fn cancelled(&self) -> Failure {
+    /// The width of a column with the names of all servers.
+    pub(crate) fn name_column(&self) -> usize {
+        let names = self.host.server_names();
+        let names = names.iter().map(ServerName::as_str);
+        let misconfigured = self.misconfigured.iter().map(|(name, _)| name.as_str());
+        let built_in = self.waiting.iter().map(|it| it.name);
+        width(names.chain(misconfigured).chain(built_in), WIDEST_NAME)
+    }
+
+    /// What becomes of a command that a person stops.
+    pub(crate) fn cancelled(&self) -> Failure {
         let servers = self.host.snapshot().servers;
         let is_ready = |state| state == ServerState::Ready;
         let failure = match servers.iter().any(|server| is_ready(server.state)) {

@@ -3,7 +3,8 @@
 //! The only place that reads the environment and the configuration file. What becomes of the
 //! servers in it is decided in `selection`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use attache::host::config::{Config, Found, Problem, Severity, UserEnvironment, find};
 use attache::host::trust::{Loaded, Trust, TrustState, Untrusted, WrittenServer};
@@ -20,6 +21,9 @@ const LOGINS_FOLDER: &str = "logins";
 const PINS_FOLDER: &str = "pins";
 /// The file of definitions of tools that can make pins stricter, beside the configuration file.
 const LOCK_FILE: &str = "attache.lock";
+
+/// How long a file counts as just written.
+const FRESH: Duration = Duration::from_secs(60 * 60);
 
 /// The machine and the user, and the file they named.
 #[derive(Clone, Debug)]
@@ -57,6 +61,13 @@ impl Configuration {
             None => Loaded::read(found, &self.environment, &Trust::in_file("")),
         };
         match loaded {
+            Ok(loaded) if loaded.text.trim_start().starts_with('{') => {
+                let message = format!("{} is JSON, and attache.toml is TOML", file.display());
+                Err(Failure::config(message).hint(
+                    "`attache config import` takes over the servers of other tools; `attache \
+                     config add NAME -- COMMAND` writes one down",
+                ))
+            }
             Ok(loaded) => Ok(Some(loaded)),
             Err(error) => Err(Failure::config(format!(
                 "cannot read {}: {error}",
@@ -75,6 +86,16 @@ impl Configuration {
         }
         let runnable = loaded.into_runnable();
         runnable.map(Some).map_err(|untrusted| refusal(&untrusted))
+    }
+
+    /// A path as a person reads it: what is below the home folder begins with a tilde.
+    pub(crate) fn shown(&self, file: &Path) -> String {
+        let home = self.environment.home();
+        let below = home.as_ref().and_then(|home| file.strip_prefix(home).ok());
+        match below {
+            Some(below) => format!("~/{}", below.display()),
+            None => file.display().to_string(),
+        }
     }
 
     /// The memory of approved project files, if there is a place for it.
@@ -144,8 +165,20 @@ fn refusal(untrusted: &Untrusted) -> Failure {
         true => "it names no server".to_owned(),
         false => format!("it would run {}", commands.join("; ")),
     };
-    Failure::refused(format!("nothing was started: {file} {why}; {would}"))
-        .hint("`attache trust` shows it and approves it; --config FILE takes another one")
+    let failure = Failure::refused(format!("nothing was started: {file} {why}; {would}"));
+    failure.hint(match is_fresh(&untrusted.file) {
+        true => {
+            "if you have just written it, it is yours to approve: `attache trust` shows it and \
+             approves it; --config FILE takes another one"
+        }
+        false => "`attache trust` shows it and approves it; --config FILE takes another one",
+    })
+}
+
+/// Whether a file may be what the user has just written.
+fn is_fresh(file: &Path) -> bool {
+    let written = std::fs::metadata(file).and_then(|found| found.modified());
+    written.is_ok_and(|at| at.elapsed().is_ok_and(|age| age < FRESH))
 }
 
 fn command_line(server: &WrittenServer) -> String {

@@ -194,8 +194,15 @@ impl From<HostError> for Failure {
                 unasked,
             } => not_offered(kind, &name, nearest, &unasked),
             HostError::Ambiguous { name, candidates } => {
-                Self::usage(format!("\"{name}\" is offered by several servers"))
-                    .hint(format!("say which: {}", candidates.join(", ")))
+                let failure = Self::usage(format!("\"{name}\" is offered by several servers"));
+                // A resource has its server not in its name.
+                match candidates.iter().all(|it| !it.contains('/')) {
+                    true => failure.hint(format!(
+                        "say which with --server: {}",
+                        candidates.join(", ")
+                    )),
+                    false => failure.hint(format!("say which: {}", candidates.join(", "))),
+                }
             }
             HostError::OwnerUnknown {
                 name,

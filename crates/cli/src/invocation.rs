@@ -5,6 +5,7 @@
 
 use std::error::Error as _;
 use std::ffi::OsString;
+use std::io::IsTerminal as _;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, Command, CommandFactory as _, FromArgMatches as _, Parser};
@@ -13,7 +14,7 @@ use crate::args::OutputArgs;
 use crate::commands::{AnyVerb, Overview};
 use crate::failure::Failure;
 use crate::names;
-use crate::output::Format;
+use crate::output::{self, Format};
 
 const AFTER_HELP: &str = "\
 Servers come from attache.toml: the one that --config names, the nearest in this folder or above
@@ -21,12 +22,15 @@ it, or the one in your configuration folder. A name or a URL in place of SERVER 
 `-- COMMAND` starts one on the spot. Without any of these there is a small server inside this
 program to try things on.
 
+Topics, each on one screen: attache help servers, arguments, states, eras, trust, json, scripts.
+
 Exit codes: 0 done, 1 unexpected, 2 usage or configuration, 3 authorization needed, 4 server
 unreachable, 5 the tool failed or does not exist, 6 timed out, 7 cancelled or refused, 8 outcome
 unknown.
 
 Example:
-  attache tools -- uvx mcp-server-time
+  attache config add time -- uvx mcp-server-time
+  attache tools time/convert_time
   attache call echo message=hi";
 
 /// Talk to any MCP server from the shell.
@@ -61,7 +65,7 @@ pub(crate) enum Refusal {
 impl Invocation {
     /// Understands a command line.
     pub(crate) fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Self, Refusal> {
-        let mut table = Self::command();
+        let mut table = fitted(Self::command());
         let words = Words::arrange(words, &table);
         let matches = table.try_get_matches_from_mut(words.all());
         let parsed = matches.and_then(|mut matches| Self::from_arg_matches_mut(&mut matches));
@@ -75,6 +79,13 @@ impl Invocation {
             }
         })
     }
+}
+
+/// The table with help that folds at the width of the terminal; elsewhere it stays as it is written.
+pub(crate) fn fitted(table: Command) -> Command {
+    let is_terminal = std::io::stdout().is_terminal();
+    let width = output::width().filter(|_| is_terminal);
+    table.term_width(width.unwrap_or(0))
 }
 
 /// The words of a command line.
@@ -173,10 +184,32 @@ fn shared_option<'a>(word: &str, table: &'a Command) -> Option<&'a Arg> {
 fn unknown_verb(given: &str, table: &Command) -> Failure {
     let verbs = table.get_subcommands().filter(|verb| !verb.is_hide_set());
     let failure = Failure::usage(format!("there is no verb \"{given}\""));
-    match names::hint(given, verbs.map(Command::get_name)) {
+    let hint = || names::hint(given, verbs.map(Command::get_name));
+    match other_word(given).or_else(hint) {
         Some(hint) => failure.hint(hint),
         None => failure,
     }
+}
+
+/// What people type who know other tools, and what does it here.
+const OTHER_WORDS: [(&[&str], &str); 10] = [
+    (&["list", "status", "servers", "show"], "ls"),
+    (&["version"], "--version"),
+    (&["run", "exec", "invoke", "execute"], "call"),
+    (&["get", "fetch"], "read"),
+    (&["add", "new", "install"], "config add"),
+    (&["remove", "rm", "delete", "uninstall"], "config remove"),
+    (&["init", "setup"], "config init"),
+    (&["import"], "config import"),
+    (&["login"], "auth login"),
+    (&["logout"], "auth logout"),
+];
+
+/// What to say to who knows a verb by another name.
+pub(crate) fn other_word(given: &str) -> Option<String> {
+    let mut known = OTHER_WORDS.iter();
+    let (_, ours) = known.find(|(words, _)| words.contains(&given))?;
+    Some(format!("here it is `attache {ours}`"))
 }
 
 #[cfg(test)]
@@ -260,11 +293,11 @@ mod tests {
             (&["logs", "-n", "many"], "--lines: \"many\": invalid digit"),
             (&["watch"], "there is nothing to watch"),
             (
-                &["tools", "files", "--", "node"],
+                &["ls", "files", "--", "node"],
                 "both \"files\" and the command \"node\"",
             ),
             (
-                &["tools", "files", "--server", "notes"],
+                &["ls", "files", "--server", "notes"],
                 "both \"files\" and \"notes\"",
             ),
             (&["call", "echo", "x"], "\"x\" is not an argument"),

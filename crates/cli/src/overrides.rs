@@ -121,7 +121,7 @@ fn dialect_parser() -> impl TypedValueParser<Value = Dialect> {
     })
 }
 
-fn parse_variable(pair: &str) -> Result<(String, String), String> {
+pub(crate) fn parse_variable(pair: &str) -> Result<(String, String), String> {
     match pair.split_once('=') {
         Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
         _ => Err(format!("\"{pair}\" is not NAME=VALUE")),

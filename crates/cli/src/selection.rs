@@ -9,17 +9,17 @@ use std::sync::Arc;
 
 use attache::host::config::{
     Config, Origin, Problem, Restart, RestartWhen, ServerConfig, ServerName, Severity, Source,
+    Transport,
 };
 use attache::host::policy::{Answers, Lock, Pins};
 use attache::host::{Accounts, Error, Host, HostBuilder, Lifetime, nearest};
 use attache::protocol::LogLevel;
 use attache::{EraChoice, Proxy, Server};
-use attache_builtin::demo;
 
 use crate::configuration::{Configuration, problem_failure};
 use crate::failure::Failure;
 use crate::overrides::Overrides;
-use crate::target::{Target, program_name};
+use crate::target::{Target, program_name, with_usual_path};
 
 /// A server inside this executable. Naming it selects it, unless a configured one has the name.
 #[derive(Debug)]
@@ -46,7 +46,7 @@ pub(crate) const LISP: &str = "lisp";
 
 const BUILT_IN: &[BuiltIn] = &[
     BuiltIn {
-        name: demo::NAME,
+        name: "demo",
         example: "attache call echo message=hi",
         words: ["serve", "demo"],
         part: Part::StandsIn,
@@ -60,7 +60,7 @@ const BUILT_IN: &[BuiltIn] = &[
 ];
 
 /// The servers that one command sees.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct ServerSelection {
     config: Config,
     /// A server typed on the spot; then it is the only one.
@@ -77,7 +77,7 @@ pub(crate) struct ServerSelection {
 }
 
 /// Where things about configured servers are kept; nowhere for servers typed on the spot.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Places {
     state: Option<PathBuf>,
     answers: Option<PathBuf>,
@@ -184,12 +184,9 @@ impl ServerSelection {
             self.config.servers.insert(server.name.clone(), server);
         }
         if !self.has(name) {
-            let names: Vec<ServerName> = self.names();
-            let known = names.iter().map(ServerName::as_str);
-            let known = known.chain(built_in_names().map(|name: &str| name));
             let error = Error::UnknownServer {
                 name: name.to_owned(),
-                nearest: nearest(name, known).map(str::to_owned),
+                nearest: self.like(name),
             };
             return Err(error.into());
         }
@@ -199,6 +196,21 @@ impl ServerSelection {
         self.misconfigured.clear();
         self.waiting.clear();
         Ok(self)
+    }
+
+    /// The same at the path that most servers have, if one was typed by an address without a path;
+    /// and both addresses.
+    pub(crate) fn at_usual_path(&self) -> Option<(Self, String, String)> {
+        let typed = self.typed.as_ref()?;
+        let url = typed.server.transport().http()?.url.clone();
+        let usual = with_usual_path(&url)?;
+        let mut other = self.clone();
+        if let Some(typed) = &mut other.typed
+            && let Transport::Http(http) = typed.server.transport_mut()
+        {
+            http.url.clone_from(&usual);
+        }
+        Some((other, url, usual))
     }
 
     /// The same, with one attempt to start each server.
@@ -231,7 +243,15 @@ impl ServerSelection {
         }
     }
 
-    fn knows(&self, name: &str) -> bool {
+    /// The server whose name is nearly this.
+    pub(crate) fn like(&self, name: &str) -> Option<String> {
+        let names: Vec<ServerName> = self.names();
+        let known = names.iter().map(ServerName::as_str);
+        let known = known.chain(built_in_names().map(|name: &str| name));
+        nearest(name, known).map(str::to_owned)
+    }
+
+    pub(crate) fn knows(&self, name: &str) -> bool {
         built_in(name).is_some()
             || self.has(name)
             || self.misconfigured.iter().any(|(server, _)| server == name)
@@ -239,6 +259,11 @@ impl ServerSelection {
 
     fn has(&self, name: &str) -> bool {
         self.names().iter().any(|known| known.as_str() == name)
+    }
+
+    /// Whether there is nothing to ask, not even a server that is written down wrongly.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.len() == 0 && self.misconfigured.is_empty()
     }
 
     fn len(&self) -> usize {

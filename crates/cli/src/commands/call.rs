@@ -1,6 +1,5 @@
 //! `attache call`.
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 use attache::TaskStart;
@@ -9,7 +8,9 @@ use attache::host::names::ToolName;
 use attache::host::policy::CallOrigin;
 use attache::protocol::{CallToolResult, Content, Ending, Extra, Json, Payload, Tool};
 
-use super::{Context, Known, Typed, Verb, listing, save};
+use super::load::Load;
+use super::shape::Shape;
+use super::{Context, Known, Typed, Verb, listing};
 use crate::args::{ProgressArgs, ServerArgs};
 use crate::arguments::{self, Given, Schema};
 use crate::command_host::CommandHost;
@@ -31,6 +32,7 @@ The tools are listed first, to know these types and to say so if there is no suc
 
 Example:
   attache call notes/search query=tea
+  attache call notes/search query=tea --jq '.content[].text' --raw
   attache call get_current_time timezone=Europe/Paris -- uvx mcp-server-time")]
 pub(crate) struct Call {
     /// The tool's name, as SERVER/TOOL or alone if no other server has it
@@ -49,9 +51,10 @@ pub(crate) struct Call {
     yes: bool,
     #[command(flatten)]
     progress: ProgressArgs,
-    /// Save the first image, sound or other binary content
-    #[arg(long, value_name = "FILE")]
-    out: Option<PathBuf>,
+    #[command(flatten)]
+    shape: Shape,
+    #[command(flatten)]
+    load: Load,
     #[command(flatten)]
     servers: ServerArgs,
 }
@@ -62,8 +65,15 @@ const CANCEL_PATIENCE: Duration = Duration::from_secs(1);
 impl Verb for Call {
     async fn run(self, context: &Context) -> Result<(), Failure> {
         let output = &context.output;
-        let arguments = Given::parse_all(&self.arguments)?;
-        let whole = match &self.args {
+        self.shape.check(output.format)?;
+        let (arguments, lone) = match self.arguments.as_slice() {
+            // Who pastes an object means all arguments.
+            [object] if self.args.is_none() && object.trim_start().starts_with('{') => {
+                (Vec::new(), Some(object))
+            }
+            words => (Given::parse_all(words)?, None),
+        };
+        let whole = match self.args.as_ref().or(lone) {
             Some(word) => arguments::read_whole(word)?,
             None => Extra::default(),
         };
@@ -85,6 +95,12 @@ impl Verb for Call {
             output.note(&format!(
                 "the schema of {name} does not mention \"{unmentioned}\"; it is sent all the same"
             ));
+        }
+        if self.load.is_wanted() {
+            let arguments = Json::from_serialize(&assembled.arguments)
+                .map_err(|error| Failure::usage(error.to_string()))?;
+            let tool = ToolName::new(server.clone(), name.as_str());
+            return self.load.run(&tool, &arguments, session, output).await;
         }
         let progress = output.progress(&name, self.progress.progress);
         // What a person types is its own consent; pins, `deny` and `ask` hold all the same.
@@ -111,20 +127,20 @@ impl Verb for Call {
         drop(progress);
         let result: Result<CallToolResult, _> = payload.decode();
         let result = result.map_err(|error| failure::unreadable("tools/call", &error));
-        if output.format == Format::Json {
-            output.document(&String::from_utf8_lossy(payload.as_bytes()))?;
+        let document = String::from_utf8_lossy(payload.as_bytes());
+        if output.format == Format::Json && !self.shape.prints() {
+            output.document(&document)?;
         }
         let result = result.map_err(|failure| failure.of(server.as_str()))?;
-        if output.format == Format::Human {
+        if self.shape.prints() {
+            self.shape.print(&document, &result, output)?;
+        } else if output.format == Format::Human {
             output.text(&show(&result))?;
         }
         if result.is_error {
             return Err(failed(&name, &result, output.format).of(server.as_str()));
         }
-        match &self.out {
-            Some(file) => save::first_binary(&result.content, file, output),
-            None => Ok(()),
-        }
+        self.shape.save(&result, output)
     }
 
     fn complete(typed: &Typed, known: &Known) -> Vec<String> {

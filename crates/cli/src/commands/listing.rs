@@ -11,7 +11,9 @@ use attache::host::catalog::{Aggregate, Listable, Outcome, ServerAnswer};
 use attache::host::config::ServerName;
 use attache::host::{Error, List, nearest};
 use serde::Serialize;
+use tokio::sync::mpsc;
 
+use super::waiting::Waiting;
 use crate::args::Completeness;
 use crate::command_host::CommandHost;
 use crate::failure::{Exit, Failure, Kind};
@@ -38,6 +40,10 @@ pub(super) fn waiting<T: Listable>(list: List<T>, completeness: Completeness) ->
 pub(super) struct Listed<T> {
     pub(super) entries: Vec<attache::host::catalog::Offered<T>>,
     pub(super) servers: Vec<Answered>,
+    /// What to say at the end if a person stopped it before all had answered.
+    pub(super) stopped: Option<Failure>,
+    /// Its entries have been shown as they came.
+    pub(super) is_shown: bool,
 }
 
 /// One server's part in an answer, for `--json`.
@@ -56,17 +62,122 @@ pub(super) enum Answered {
 }
 
 /// Asks all servers of the session for a list. If there is only one and it does not answer, that
-/// is the failure of the command.
+/// is the failure of the command. Whoever interrupts it gets what is known by then.
 pub(super) async fn fetch<T: Listable>(
     completeness: Completeness,
     session: &CommandHost,
     output: &Output,
 ) -> Result<Listed<T>, Failure> {
+    fetch_and(completeness, session, output, |_| Ok(())).await
+}
+
+/// The same; while a person looks on, `show` is told of each server as it answers.
+pub(super) async fn fetch_and<T: Listable>(
+    completeness: Completeness,
+    session: &CommandHost,
+    output: &Output,
+    mut show: impl FnMut(&Aggregate<T>) -> Result<(), Failure>,
+) -> Result<Listed<T>, Failure> {
+    let (tell, mut told) = mpsc::unbounded_channel();
     let list = waiting(session.host.list::<T>(), completeness);
-    let mut list: Aggregate<T> = session.run(list).await?;
-    if completeness.partial {
-        live_first(&mut list);
+    let list = list.on_answer(move |one| {
+        // Nobody is told any more once the command has ended.
+        let _ = tell.send(one);
+    });
+    let mut list = std::pin::pin!(list.into_future());
+    let mut waiting = Waiting::for_all(session, output);
+    let is_watched = waiting.is_watched();
+    let mut known: Vec<Aggregate<T>> = Vec::new();
+    let mut stopped = None;
+    let mut whole = loop {
+        tokio::select! {
+            biased;
+            Some(one) = told.recv() => {
+                for answer in &one.servers {
+                    waiting.ended(&answer.name);
+                }
+                if is_watched {
+                    show(&one)?;
+                }
+                known.push(one);
+            }
+            whole = &mut list => break whole?,
+            () = session.interrupted() => {
+                if session.only_server().is_some() {
+                    return Err(session.cancelled());
+                }
+                stopped = Some(waiting.stopped());
+                break unfinished(known, &waiting);
+            }
+            () = waiting.look() => {}
+        }
+    };
+    // Those who were told of before are shown already.
+    while let Ok(one) = told.try_recv() {
+        for answer in &one.servers {
+            waiting.ended(&answer.name);
+        }
+        if is_watched {
+            show(&one)?;
+        }
     }
+    if is_watched && stopped.is_none() {
+        let rest = whole.servers.iter().map(|answer| &answer.name);
+        for server in rest.filter(|name| waiting.missing().contains(*name)) {
+            show(&part(&whole, server))?;
+        }
+    }
+    if completeness.partial {
+        live_first(&mut whole);
+    }
+    drop(waiting);
+    let mut listed = list_of(whole, session, output)?;
+    listed.stopped = stopped;
+    listed.is_shown = is_watched;
+    Ok(listed)
+}
+
+/// What is known when a person does not want to wait any more.
+fn unfinished<T>(known: Vec<Aggregate<T>>, waiting: &Waiting) -> Aggregate<T> {
+    let mut whole = Aggregate {
+        entries: Vec::new(),
+        servers: Vec::new(),
+    };
+    for one in known {
+        whole.entries.extend(one.entries);
+        whole.servers.extend(one.servers);
+    }
+    let missing = waiting.missing().iter().cloned();
+    whole.servers.extend(missing.map(|name| ServerAnswer {
+        name,
+        outcome: Outcome::Starting,
+        error: None,
+        rejected: Vec::new(),
+    }));
+    whole
+        .servers
+        .sort_by(|one, other| one.name.cmp(&other.name));
+    whole
+        .entries
+        .sort_by(|one, other| one.server.cmp(&other.server));
+    whole
+}
+
+/// One server's part of a list.
+fn part<T: Clone>(whole: &Aggregate<T>, server: &ServerName) -> Aggregate<T> {
+    let entries = whole.entries.iter().filter(|it| it.server == *server);
+    let servers = whole.servers.iter().filter(|it| it.name == *server);
+    Aggregate {
+        entries: entries.cloned().collect(),
+        servers: servers.cloned().collect(),
+    }
+}
+
+fn list_of<T: Listable>(
+    list: Aggregate<T>,
+    session: &CommandHost,
+    output: &Output,
+) -> Result<Listed<T>, Failure> {
     for answer in &list.servers {
         for rejected in &answer.rejected {
             output.note(&format!(
@@ -94,6 +205,8 @@ pub(super) async fn fetch<T: Listable>(
     Ok(Listed {
         entries: list.entries,
         servers,
+        stopped: None,
+        is_shown: false,
     })
 }
 
@@ -201,15 +314,24 @@ fn silence(outcome: &Outcome) -> Option<String> {
 /// Says which servers have not answered, and whether the command is done all the same.
 pub(super) fn conclude(
     servers: &[Answered],
+    stopped: Option<Failure>,
     completeness: Completeness,
     output: &Output,
 ) -> Result<(), Failure> {
     let mut silent = Vec::new();
     for server in servers {
         if let Some(why) = server.silence() {
-            output.note(&format!("{}: {why}", server.name()));
+            // Whom a person does not want to wait for is named below.
+            let is_starting =
+                matches!(server, Answered::Asked(it) if matches!(it.outcome, Outcome::Starting));
+            if stopped.is_none() || !is_starting {
+                output.note(&format!("{}: {why}", server.name()));
+            }
             silent.push(server.name());
         }
+    }
+    if let Some(stopped) = stopped {
+        return Err(stopped);
     }
     all_answered(&silent, servers.len(), completeness)
 }

@@ -1,17 +1,20 @@
 //! `attache ls`: which servers there are, and in what state.
 
 use std::collections::HashMap;
-use std::time::Duration;
 
 use attache::Client;
-use attache::host::catalog::{Aggregate, Listable, Outcome};
+use attache::host::catalog::{Aggregate, Listable, Outcome, ServerAnswer};
 use attache::host::config::ServerName;
 use attache::host::snapshot::{Offers, ServerSnapshot, ServerState};
-use attache::host::{Error, Host};
+use attache::host::{Accounts, Error, Host};
 use attache::protocol::{Implementation, Prompt, Resource, ResourceTemplate, Tool};
 use serde::Serialize;
+use tokio::sync::mpsc;
 use tokio::task::JoinSet;
+use tokio::time::Instant;
 
+use super::doctor::{self, Diagnosis};
+use super::waiting::Waiting;
 use super::{Context, Known, Typed, Verb, listing};
 use crate::args::{Completeness, ListArgs};
 use crate::command_host::CommandHost;
@@ -82,6 +85,8 @@ struct Seen {
     counts: Option<Counts>,
     remembered: Option<Remembered>,
     trouble: Option<Failure>,
+    /// The trouble as `attache doctor` tells it.
+    diagnosis: Option<Diagnosis>,
 }
 
 enum State {
@@ -96,19 +101,14 @@ pub(super) async fn run(
     session: &CommandHost,
     output: &Output,
 ) -> Result<(), Failure> {
-    let servers = look(completeness, session).await?;
-    match output.format {
-        Format::Json => {
-            let servers = servers.iter().map(Seen::document).collect();
-            output.document(&json::write(&Document { servers }))?;
-        }
-        Format::Human => {
-            let mut text = Text::new();
-            for server in &servers {
-                text.append(server.text());
-            }
-            output.text(&text)?;
-        }
+    let column = session.name_column();
+    let (servers, stopped) = look(completeness, session, output, column).await?;
+    if output.format == Format::Json {
+        let servers = servers.iter().map(Seen::document).collect();
+        output.document(&json::write(&Document { servers }))?;
+    }
+    if let Some(stopped) = stopped {
+        return Err(stopped);
     }
     let silent = |server: &&Seen| !server.has_answered();
     if session.only_server().is_some()
@@ -123,104 +123,201 @@ pub(super) async fn run(
         .filter(silent)
         .map(|server| server.name.as_str())
         .collect();
-    listing::all_answered(&names, servers.len(), completeness)
+    let whole = listing::all_answered(&names, servers.len(), completeness);
+    // It has just said why.
+    whole.map_err(|failure| match output.format {
+        Format::Human => failure.hint("--partial is content with those that answer"),
+        Format::Json => failure,
+    })
 }
 
 /// Asks all servers for their tools, and those that answer for what else they have; none waits for
-/// another.
-async fn look(completeness: Completeness, session: &CommandHost) -> Result<Vec<Seen>, Failure> {
+/// another. While a person looks on, each is printed as soon as it is known; otherwise all are
+/// printed in the end. Who interrupts it gets what is known by then, and the failure to end with.
+async fn look(
+    completeness: Completeness,
+    session: &CommandHost,
+    output: &Output,
+    column: usize,
+) -> Result<(Vec<Seen>, Option<Failure>), Failure> {
     let host = &session.host;
-    let tools = listing::waiting(host.list_tools(), completeness);
-    let mut tools = session.run(tools).await?;
-    let mut counting = JoinSet::new();
-    for answer in &tools.servers {
-        if !matches!(answer.outcome, Outcome::Ok | Outcome::NotOffered) {
-            continue;
+    let (tell, mut told) = mpsc::unbounded_channel();
+    let list = listing::waiting(host.list_tools(), completeness).on_answer(move |one| {
+        // Nobody is told any more once the command has ended.
+        let _ = tell.send(one);
+    });
+    let mut list = std::pin::pin!(list.into_future());
+    let mut waiting = Waiting::for_all(session, output);
+    let prints = output.format == Format::Human;
+    let is_watched = waiting.is_watched() && prints;
+    let print = |seen: &Seen| output.text(&seen.text(column));
+    let mut looking: JoinSet<(usize, Seen)> = JoinSet::new();
+    let mut seen: Vec<(usize, Seen)> = Vec::new();
+    let mut whole: Option<Aggregate<Tool>> = None;
+    let mut deadline = None;
+    let mut stopped = None;
+    while whole.is_none() || !told.is_empty() || !looking.is_empty() {
+        tokio::select! {
+            biased;
+            Some(one) = told.recv() => {
+                for answer in one.servers {
+                    looking.spawn(Looker::new(session, answer, one.entries.len()).run());
+                }
+            }
+            Some(Ok((rank, server))) = looking.join_next(), if !looking.is_empty() => {
+                if let Ok(name) = ServerName::new(&server.name) {
+                    waiting.ended(&name);
+                }
+                if is_watched {
+                    print(&server)?;
+                }
+                seen.push((rank, server));
+            }
+            listed = &mut list, if whole.is_none() => {
+                whole = Some(listed?);
+                if completeness.partial {
+                    deadline = Some(Instant::now() + listing::PARTIAL);
+                }
+            }
+            () = session.interrupted() => {
+                if session.only_server().is_some() {
+                    return Err(session.cancelled());
+                }
+                stopped = Some(waiting.stopped());
+                break;
+            }
+            // What is not counted by then is left out, as the user wishes.
+            () = until(deadline) => break,
+            () = waiting.look() => {}
         }
-        let count = tools_of(&answer.name, &tools);
-        let (host, name) = (host.clone(), answer.name.clone());
-        counting.spawn(async move {
-            let counts = count_others(&host, &name, count).await;
-            (name, counts)
+    }
+    looking.abort_all();
+    let answers = whole.map(|whole| (whole.servers, whole.entries));
+    let (answers, entries) = answers.unwrap_or_default();
+    let mut states: HashMap<ServerName, _> = host.snapshot().servers.into_iter().map(|it| (it.name.clone(), it)).collect();
+    for (_, server) in &seen {
+        states.remove(server.name.as_str());
+    }
+    drop(waiting);
+    // Those that were given up, or are switched off.
+    let mut late = Vec::new();
+    for (name, state) in states {
+        let answer = answers.iter().find(|answer| answer.name == name).cloned();
+        let tools = entries.iter().filter(|entry| entry.server == name).count();
+        late.push(match answer {
+            Some(answer) => Looker::new(session, answer, tools).uncounted(state),
+            None => (usize::MAX, Seen::silent(state, host)),
         });
     }
-    let patience = match completeness.partial {
-        true => listing::PARTIAL,
-        false => Duration::MAX,
-    };
-    let counted = async {
-        let mut counted = HashMap::new();
-        let all = async {
-            while let Some(one) = counting.join_next().await {
-                counted.extend(one);
-            }
-        };
-        // What is not counted by then is left out, as the user wishes.
-        let _ = tokio::time::timeout(patience, all).await;
-        Ok(counted)
-    };
-    let mut counted = session.run(counted).await?;
+    late.sort_by(|(_, one), (_, other)| one.name.cmp(&other.name));
+    let others = session.misconfigured.iter().map(Seen::misconfigured);
+    let others = others.chain(session.waiting.iter().map(|it| Seen::waiting(it)));
+    late.extend(others.map(|server| (usize::MAX, server)));
+    if is_watched {
+        for (_, server) in &late {
+            print(server)?;
+        }
+    }
+    seen.sort_by(|(_, one), (_, other)| one.name.cmp(&other.name));
+    seen.extend(late);
     if completeness.partial {
-        tools.servers.sort_by_key(|it| listing::rank(&it.outcome));
+        seen.sort_by_key(|(rank, _)| *rank);
     }
-    let states = host.snapshot().servers.into_iter();
-    let mut states: HashMap<ServerName, _> = states.map(|it| (it.name.clone(), it)).collect();
-    let mut servers = Vec::new();
-    for answer in &tools.servers {
-        let name = &answer.name;
-        let Some(state) = states.remove(name) else {
-            continue;
-        };
-        let mut trouble = answer.error.clone().map(Failure::from);
-        let mut remembered = None;
-        let counts = match (&answer.outcome, counted.remove(name)) {
-            (_, Some(Ok(counts))) => counts,
-            (_, Some(Err(error))) => {
-                trouble.get_or_insert(error.into());
-                None
-            }
-            (Outcome::Ok, None) => Some(Counts {
-                tools: Some(tools_of(name, &tools)),
-                ..Counts::default()
-            }),
-            (Outcome::Remembered { saved_ms, .. }, None) => {
-                let saved_ms = *saved_ms;
-                remembered = Some(Remembered { saved_ms });
-                Some(host.remembered_offers(name.as_str())?.into())
-            }
-            (_, None) => None,
-        };
-        let client = host.running(name.as_str());
-        servers.push(Seen {
-            name: name.to_string(),
-            state: State::Known(Box::new(state), client),
-            counts,
-            remembered,
-            trouble,
-        });
+    let seen: Vec<Seen> = seen.into_iter().map(|(_, server)| server).collect();
+    if prints && !is_watched {
+        let mut text = Text::new();
+        for server in &seen {
+            text.append(server.text(column));
+        }
+        output.text(&text)?;
     }
-    for (name, failure) in &session.misconfigured {
-        servers.push(Seen {
-            name: name.clone(),
-            state: State::Misconfigured,
-            counts: None,
-            remembered: None,
-            trouble: Some(failure.clone()),
-        });
-    }
-    servers.extend(session.waiting.iter().map(|built_in| Seen {
-        name: built_in.name.to_owned(),
-        state: State::Waiting(built_in),
-        counts: None,
-        remembered: None,
-        trouble: None,
-    }));
-    Ok(servers)
+    Ok((seen, stopped))
 }
 
-fn tools_of(server: &ServerName, tools: &Aggregate<Tool>) -> usize {
-    let entries = tools.entries.iter();
-    entries.filter(|entry| entry.server == *server).count()
+async fn until(deadline: Option<Instant>) {
+    match deadline {
+        Some(deadline) => tokio::time::sleep_until(deadline).await,
+        None => std::future::pending().await,
+    }
+}
+
+/// What is needed to look closer at a server that has answered or failed.
+struct Looker {
+    host: Host,
+    accounts: Accounts,
+    answer: ServerAnswer,
+    tools: usize,
+}
+
+impl Looker {
+    fn new(session: &CommandHost, answer: ServerAnswer, tools: usize) -> Self {
+        Self {
+            host: session.host.clone(),
+            accounts: session.accounts.clone(),
+            answer,
+            tools,
+        }
+    }
+
+    /// Counts what it has, or finds out what ails it. With it goes its place among others.
+    async fn run(self) -> (usize, Seen) {
+        let name = self.answer.name.clone();
+        let mut counts = None;
+        let mut trouble = self.answer.error.clone();
+        if matches!(self.answer.outcome, Outcome::Ok | Outcome::NotOffered) {
+            match count_others(&self.host, &name, self.tools).await {
+                Ok(counted) => counts = counted,
+                Err(error) => {
+                    trouble.get_or_insert(error);
+                }
+            }
+        }
+        let diagnosis = match &trouble {
+            Some(error) => doctor::explain(&self.host, &name, &self.accounts, error).await,
+            None => None,
+        };
+        let servers = self.host.snapshot().servers;
+        let state = servers.into_iter().find(|server| server.name == name);
+        let rank = usize::from(listing::rank(&self.answer.outcome));
+        let mut seen = self.seen(counts, state);
+        seen.trouble = trouble.map(Failure::from);
+        seen.diagnosis = diagnosis;
+        (rank, seen)
+    }
+
+    /// What is known of it without asking it for more.
+    fn uncounted(self, state: ServerSnapshot) -> (usize, Seen) {
+        let rank = usize::from(listing::rank(&self.answer.outcome));
+        let counts = matches!(self.answer.outcome, Outcome::Ok).then(|| Counts {
+            tools: Some(self.tools),
+            ..Counts::default()
+        });
+        (rank, self.seen(counts, Some(state)))
+    }
+
+    fn seen(self, counts: Option<Counts>, state: Option<ServerSnapshot>) -> Seen {
+        let name = self.answer.name;
+        let (remembered, counts) = match self.answer.outcome {
+            Outcome::Remembered { saved_ms, .. } => {
+                let offers = self.host.remembered_offers(name.as_str());
+                let offers = offers.ok().map(Counts::from);
+                (Some(Remembered { saved_ms }), offers)
+            }
+            _ => (None, counts),
+        };
+        let client = self.host.running(name.as_str());
+        Seen {
+            name: name.to_string(),
+            state: match state {
+                Some(state) => State::Known(Box::new(state), client),
+                None => State::Misconfigured,
+            },
+            counts,
+            remembered,
+            trouble: self.answer.error.map(Failure::from),
+            diagnosis: None,
+        }
+    }
 }
 
 /// Counts what else a running server has promised; nothing is asked of one that is not there.
@@ -263,6 +360,35 @@ async fn count<T: Listable>(
 }
 
 impl Seen {
+    fn new(name: &str, state: State) -> Self {
+        Self {
+            name: name.to_owned(),
+            state,
+            counts: None,
+            remembered: None,
+            trouble: None,
+            diagnosis: None,
+        }
+    }
+
+    /// A server that a person did not want to wait for.
+    fn silent(server: ServerSnapshot, host: &Host) -> Self {
+        let client = host.running(server.name.as_str());
+        let name = server.name.clone();
+        Self::new(name.as_str(), State::Known(Box::new(server), client))
+    }
+
+    fn misconfigured((name, failure): &(String, Failure)) -> Self {
+        Self {
+            trouble: Some(failure.clone()),
+            ..Self::new(name, State::Misconfigured)
+        }
+    }
+
+    fn waiting(built_in: &'static BuiltIn) -> Self {
+        Self::new(built_in.name, State::Waiting(built_in))
+    }
+
     fn has_answered(&self) -> bool {
         match &self.state {
             State::Known(server, _) if server.state == ServerState::Disabled => true,
@@ -308,37 +434,72 @@ impl Seen {
         }
     }
 
-    fn text(&self) -> Text {
-        let mut text = match &self.state {
-            State::Known(_, Some(client)) => human::server_line(&self.name, client),
-            _ => {
-                let mut text = Text::new();
-                let style = match self.has_answered() {
-                    true => Style::Faint,
-                    false => Style::Bad,
-                };
-                text.add(Style::Name, &self.name)
-                    .add(style, &format!("  {}", self.state()))
-                    .end_line();
-                text
-            }
-        };
+    /// Its name in a column, then what there is to say about it.
+    fn text(&self, column: usize) -> Text {
+        let mut text = Text::new();
+        text.column(Style::Name, &self.name, column)
+            .plain("  ")
+            .hang();
         if let Some(counts) = self.counts {
-            text.plain("  ").plain(&counts.sentence());
-            if let Some(Remembered { saved_ms }) = self.remembered {
-                text.faint(&format!("  remembered from {} ago", human::age(saved_ms)));
+            text.plain(&counts.sentence());
+        }
+        match (&self.state, self.remembered) {
+            (_, Some(Remembered { saved_ms })) => {
+                let age = human::age(saved_ms);
+                text.add(Style::Warning, &format!(", remembered from {age} ago; now "))
+                    .add(Style::Warning, self.state());
             }
-            text.end_line();
+            (State::Known(_, Some(client)), None) if self.trouble.is_none() => {
+                if self.counts.is_none() {
+                    text.add(Style::Warning, "has not listed what it offers");
+                }
+                text.faint(&format!(" · {}", identity(client)));
+            }
+            (State::Known(..), None) if !self.has_answered() && self.trouble.is_none() => {
+                text.add(Style::Warning, &format!("{} when it was stopped", self.state()));
+            }
+            (State::Waiting(built_in), _) => {
+                text.faint("built in; try: ").command(built_in.example);
+            }
+            _ if self.has_answered() => {
+                text.faint(self.state());
+            }
+            _ => {
+                text.add(Style::Bad, self.state());
+            }
         }
-        if let State::Waiting(built_in) = &self.state {
-            text.faint("  try: ").plain(built_in.example).end_line();
-        }
-        if let Some(failure) = &self.trouble {
-            text.add(Style::Bad, "  last error: ")
-                .plain(&failure.message)
-                .end_line();
+        text.end_line();
+        let indent = " ".repeat(column + 2);
+        let failure = self.trouble.as_ref();
+        let told = failure.filter(|_| !matches!(&self.state, State::Known(server, _) if server.state == ServerState::Disabled));
+        if let Some(failure) = told {
+            let (cause, remedy) = match &self.diagnosis {
+                Some(diagnosis) => (&diagnosis.cause, diagnosis.remedy.as_deref()),
+                None => (&failure.message, failure.hint.as_deref()),
+            };
+            text.plain(&indent).plain(cause).end_line();
+            if let Some(remedy) = remedy {
+                text.plain(&indent)
+                    .hang()
+                    .add(Style::Good, "remedy: ")
+                    .plain(remedy)
+                    .end_line();
+            }
         }
         text
+    }
+}
+
+/// Who a server says it is, and what it speaks.
+fn identity(client: &Client) -> String {
+    let revision = client.revision();
+    let speaks = format!("{} {revision}", revision.era());
+    match client.server() {
+        Some(server) => {
+            let title = server.title.as_deref().unwrap_or(&server.name);
+            format!("{title} {} · {speaks}", server.version)
+        }
+        None => speaks,
     }
 }
 

@@ -5,6 +5,9 @@
 
 use std::cell::OnceCell;
 
+use attache::host::{Cause, Error};
+use attache::{ConnectError, Error as ClientError, HttpError};
+
 pub(crate) use self::complete::{Known, Typed};
 use crate::command_host::CommandHost;
 use crate::failure::{Exit, Failure};
@@ -65,6 +68,7 @@ verbs! {
     resources::Resources,
     prompts::Prompts,
     call::Call,
+    batch::Batch,
     read::Read,
     prompt::Prompt,
     watch::Watch,
@@ -76,13 +80,18 @@ verbs! {
     config::Config,
     completions::Completions,
     man::Man,
+    help::Help,
     #[command(name = "__complete", hide = true)]
     complete::Complete,
 }
 
 mod listing;
+mod load;
+mod one_tool;
 mod overview;
 mod save;
+mod shape;
+mod waiting;
 
 pub(crate) use overview::Overview;
 
@@ -122,11 +131,71 @@ impl Context {
     /// Makes the servers ready that the verb is about, once in its run.
     pub(crate) async fn open(&self, selection: ServerSelection) -> Result<&CommandHost, Failure> {
         let log_level = selection.log_level();
-        let opened = CommandHost::open(selection, &self.output)?;
+        if selection.is_empty() {
+            self.output.note(
+                "no server is written down yet; `attache config add NAME -- COMMAND` adds one",
+            );
+        }
+        let opened = match selection.at_usual_path() {
+            Some((usual, url, path)) => self.reached(selection, usual, [&url, &path]).await?,
+            None => CommandHost::open(selection, &self.output)?,
+        };
         let host = self.host.get_or_init(|| opened);
         if let Some(level) = log_level {
             host.set_log_level(level).await?;
         }
         Ok(host)
+    }
+
+    /// The server at an address that was typed without a path: there, or at the usual path.
+    async fn reached(
+        &self,
+        typed: ServerSelection,
+        usual: ServerSelection,
+        [url, path]: [&str; 2],
+    ) -> Result<CommandHost, Failure> {
+        let opened = CommandHost::open(typed, &self.output)?;
+        let Err(first) = opened.ready_alone().await? else {
+            return Ok(opened);
+        };
+        if !speaks_no_mcp(&first) {
+            // The verb meets the same failure, and tells it in its own way.
+            return Ok(opened);
+        }
+        opened.close().await;
+        let other = CommandHost::open(usual, &self.output)?;
+        match other.ready_alone().await? {
+            Err(second) if speaks_no_mcp(&second) => {
+                other.close().await;
+                let told = Failure::from(second);
+                let message = format!("no MCP server answers at {url} or {path}: {told}");
+                Err(Failure { message, ..told }.hint("give the whole address, with its path"))
+            }
+            Err(_) => Ok(other),
+            Ok(()) => {
+                self.output
+                    .note(&format!("{url} speaks no MCP; {path} does, and is used"));
+                Ok(other)
+            }
+        }
+    }
+}
+
+/// Whether something answers at an address that is no MCP server.
+fn speaks_no_mcp(error: &Error) -> bool {
+    let (Error::Parked { failure, .. } | Error::Unreachable { failure, .. }) = error else {
+        return false;
+    };
+    match &failure.cause {
+        Cause::Start(ClientError::Connect(error)) => match error {
+            ConnectError::NoServer { .. } | ConnectError::Protocol(_) => true,
+            ConnectError::Http(HttpError::Status { status, .. }) => {
+                (400..500).contains(status) && !matches!(status, 401 | 403 | 429)
+            }
+            ConnectError::Http(HttpError::Authorization(_)) => false,
+            ConnectError::Http(_) => true,
+            _ => false,
+        },
+        _ => false,
     }
 }

@@ -32,12 +32,14 @@ impl Overview {
         }
         let listed = listing::fetch::<Tool>(completeness, session, output).await?;
         let mut text = Text::line("");
-        text.append(tools::show(&listed));
+        text.append(tools::show(&listed, output.verbosity));
         let config = session.host.config(server.as_str());
         if let Some(built_in) = config.ok().and_then(|config| BuiltIn::of(&config)) {
             text.end_line()
-                .faint(&format!("Try: {}    attache --help", built_in.example))
+                .faint("Try: ")
+                .command(built_in.example)
                 .end_line();
+            text.faint("     ").command("attache --help").end_line();
         }
         output.text(&text)
     }

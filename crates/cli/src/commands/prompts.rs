@@ -52,7 +52,7 @@ impl Verb for Prompts {
             }
             output.text(&text)?;
         }
-        listing::conclude(&prompts.servers, completeness, output)
+        listing::conclude(&prompts.servers, prompts.stopped, completeness, output)
     }
 
     fn complete(typed: &Typed, known: &Known) -> Vec<String> {

@@ -88,7 +88,8 @@ impl Verb for Resources {
                 output.text(&text)?;
             }
         }
-        listing::conclude(&servers, completeness, output)
+        let stopped = resources.stopped.or(templates.stopped);
+        listing::conclude(&servers, stopped, completeness, output)
     }
 
     fn complete(typed: &Typed, known: &Known) -> Vec<String> {

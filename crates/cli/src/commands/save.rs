@@ -54,6 +54,11 @@ fn decoded(data: &str) -> Result<Vec<u8>, Failure> {
         .map_err(|problem| Failure::failed(format!("the content is not base64: {problem}")))
 }
 
+/// Writes these bytes to `file`.
+pub(super) fn bytes(bytes: &[u8], file: &Path, output: &Output) -> Result<(), Failure> {
+    write(file, bytes, output)
+}
+
 fn write(file: &Path, bytes: &[u8], output: &Output) -> Result<(), Failure> {
     std::fs::write(file, bytes).map_err(|error| {
         Failure::unexpected(format!("cannot write {}: {error}", file.display()))

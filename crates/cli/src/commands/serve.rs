@@ -3,7 +3,8 @@
 //! Owns the choice of the server and of where it is served. Over stdio stdout belongs to the
 //! protocol; over HTTP it stays empty and the address is told on stderr.
 
-use std::net::SocketAddr;
+use std::io::IsTerminal as _;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
 use attache::server::http::{self, HttpSettings};
@@ -29,18 +30,21 @@ const END_GRACE: Duration = Duration::from_secs(2);
 #[command(after_help = "\
 Example:
   attache tools -- attache serve lisp
-  attache serve demo --http 127.0.0.1:8080 --era legacy")]
+  attache serve demo --http 8080 --era legacy")]
 pub(crate) struct Serve {
     /// Which server
     #[arg(value_enum, value_name = "SERVER")]
     served: Served,
-    /// Serve HTTP at this address instead of stdin and stdout
-    #[arg(long, value_name = "ADDR")]
+    /// Serve HTTP at this address instead of stdin and stdout: 127.0.0.1:8080, :8080 or 8080
+    #[arg(long, value_name = "ADDR", value_parser = parse_address)]
     http: Option<SocketAddr>,
     /// Let only those in over HTTP who bring the token in this environment variable; repeated, each
     /// token is somebody else's
     #[arg(long, value_name = "VAR", requires = "http")]
     token_env: Vec<String>,
+    /// A name by which other machines ask for it; may be repeated
+    #[arg(long = "host", value_name = "NAME", requires = "http")]
+    hosts: Vec<String>,
     /// Refuse what a client asks before it has said that it is initialized, and a second initialize
     #[arg(long)]
     strict_initialized: bool,
@@ -115,9 +119,10 @@ impl Verb for Serve {
         match self.http {
             Some(address) => {
                 let settings = settings(&self.token_env)?;
+                let settings = reachable_by(address, settings, &self.token_env, &self.hosts)?;
                 over_http(server, address, settings, &context.output).await
             }
-            None => match server.serve_stdio().await {
+            None => match at_stdio(server, &context.output).await {
                 Ok(_) => Ok(()),
                 Err(error) => Err(Failure::unexpected(format!(
                     "cannot serve stdin and stdout: {error}"
@@ -164,17 +169,72 @@ fn is_same(token: &[u8], given: &[u8]) -> bool {
     token.len() == given.len() && differences == 0
 }
 
+/// Serves stdin and stdout. A person who typed this at a terminal is told what it waits for.
+async fn at_stdio(server: Server, output: &Output) -> std::io::Result<()> {
+    if std::io::stdin().is_terminal() {
+        output.note(
+            "this is a server: it reads JSON-RPC messages from stdin, one per line, and ends with \
+             Ctrl-D; to use it, run `attache tools -- attache serve \u{2026}` or give it --http 8080",
+        );
+    }
+    server.serve_stdio().await.map(drop)
+}
+
+/// An address as people write it: this machine unless they say another.
+fn parse_address(text: &str) -> Result<SocketAddr, String> {
+    let port = text.strip_prefix(':').unwrap_or(text);
+    if let Ok(port) = port.parse() {
+        return Ok(SocketAddr::from((Ipv4Addr::LOCALHOST, port)));
+    }
+    let named = text.strip_prefix("localhost:");
+    if let Some(port) = named.and_then(|port| port.parse().ok()) {
+        return Ok(SocketAddr::from((Ipv4Addr::LOCALHOST, port)));
+    }
+    text.parse().map_err(|_| {
+        format!("\"{text}\" is not an address like 127.0.0.1:8080, localhost:8080, :8080 or 8080")
+    })
+}
+
+/// Nothing is encrypted, so other machines may ask only with a token, by the address that is served
+/// (S1).
+fn reachable_by(
+    address: SocketAddr,
+    mut settings: HttpSettings,
+    tokens: &[String],
+    hosts: &[String],
+) -> Result<HttpSettings, Failure> {
+    if address.ip().is_loopback() {
+        return Ok(settings);
+    }
+    if tokens.is_empty() {
+        let message = format!("{address} can be reached from other machines, and nobody is asked \
+                               for a token");
+        return Err(Failure::usage(message).hint(
+            "use a loopback address, like 127.0.0.1:8080, or require a token with --token-env VAR",
+        ));
+    }
+    match address.ip() {
+        ip if ip.is_unspecified() && hosts.is_empty() => {
+            let message = format!("{address} is every address of this machine");
+            return Err(Failure::usage(message).hint(
+                "say by which name or address others ask for it, with --host NAME; pages in \
+                 browsers could reach it otherwise",
+            ));
+        }
+        ip if ip.is_unspecified() => {}
+        IpAddr::V4(ip) => settings.allowed_hosts = vec![ip.to_string()],
+        IpAddr::V6(ip) => settings.allowed_hosts = vec![format!("[{ip}]")],
+    }
+    settings.allowed_hosts.extend_from_slice(hosts);
+    Ok(settings)
+}
+
 async fn over_http(
     server: Server,
     address: SocketAddr,
     settings: HttpSettings,
     output: &Output,
 ) -> Result<(), Failure> {
-    // Nothing is encrypted, so only this machine may ask (S1).
-    if !address.ip().is_loopback() {
-        let message = format!("{address} can be reached from other machines");
-        return Err(Failure::usage(message).hint("use a loopback address, like 127.0.0.1:8080"));
-    }
     let interrupts = Interrupts::listen()?;
     let cannot = |error: std::io::Error| {
         Failure::unexpected(format!("cannot serve at {address}: {error}"))
@@ -183,6 +243,12 @@ async fn over_http(
     let listener = TcpListener::bind(address).await.map_err(cannot)?;
     let bound = listener.local_addr().map_err(cannot)?;
     output.note(&format!("serving at http://{bound}{}", settings.path));
+    if !bound.ip().is_loopback() {
+        output.note(
+            "OTHER MACHINES CAN REACH THIS. Nothing is encrypted: whoever sees the traffic sees the \
+             token and may use it. Put TLS before it, or serve a loopback address.",
+        );
+    }
     let first = interrupts.clone();
     let stop = async move { first.raised().await };
     tokio::select! {

@@ -160,7 +160,7 @@ async fn approve_tools(
     session.close().await;
     let (config, listed) = (config?, listed?);
     // What is only remembered is not what will be called.
-    listing::conclude(&listed.servers, Completeness::WHOLE, output)?;
+    listing::conclude(&listed.servers, listed.stopped, Completeness::WHOLE, output)?;
     let tools: Vec<Tool> = listed.entries.into_iter().map(|it| it.entry).collect();
     let pinned = PinnedServer::of(&config);
     let cannot = |what: &str, error: std::io::Error| {

@@ -21,7 +21,7 @@ use crate::output::{Format, Output, Style, Text, json};
 
 /// Print changes of resources and lists as they happen, until Ctrl-C
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Example:\n  attache watch demo://clock --read")]
+#[command(after_help = "--json prints one JSON document per line.\n\nExample:\n  attache watch demo://clock --read")]
 pub(crate) struct Watch {
     /// URIs of resources to watch
     #[arg(value_name = "URI")]

@@ -4,7 +4,6 @@
 
 use std::time::{Duration, SystemTime};
 
-use attache::Client;
 use attache::protocol::{Content, Json, MediaContent, Resource, ResourceContents};
 
 use super::Verbosity;
@@ -15,13 +14,16 @@ use crate::failure::Failure;
 /// Cause and remedy.
 pub(crate) fn failure(failure: &Failure, verbosity: Verbosity) -> Text {
     let mut text = Text::new();
-    text.add(Style::Bad, "error: ");
+    text.add(Style::Bad, "error: ").hang();
     if let Some(server) = &failure.server {
         text.plain(server).plain(": ");
     }
     text.plain(&failure.message).end_line();
     if let Some(hint) = &failure.hint {
-        text.add(Style::Good, "hint: ").plain(hint).end_line();
+        text.add(Style::Good, "hint: ")
+            .hang()
+            .plain(hint)
+            .end_line();
     }
     if verbosity == Verbosity::Verbose {
         for line in &failure.details {
@@ -34,32 +36,13 @@ pub(crate) fn failure(failure: &Failure, verbosity: Verbosity) -> Text {
     text
 }
 
-/// One line about a connected server.
-pub(crate) fn server_line(name: &str, client: &Client) -> Text {
-    let mut text = Text::new();
-    text.add(Style::Name, name);
-    if let Some(server) = client.server() {
-        text.plain("  ")
-            .plain(server.title.as_deref().unwrap_or(&server.name))
-            .plain(" ")
-            .plain(&server.version);
-    }
-    text.faint(&format!(
-        "  {} {}",
-        client.revision().era(),
-        client.revision()
-    ));
-    text.end_line();
-    text
-}
-
 /// A name, what it is for, and further lines below.
 pub(crate) fn entry(name: &str, width: usize, description: Option<&str>, below: &[String]) -> Text {
     let mut text = Text::new();
     let summary = description.and_then(|text| text.lines().find(|line| !line.trim().is_empty()));
     text.column(Style::Name, name, width);
     if let Some(summary) = summary {
-        text.plain("  ").plain(summary.trim());
+        text.plain("  ").hang().plain(summary.trim());
     }
     text.end_line();
     for line in below.iter().filter(|line| !line.is_empty()) {

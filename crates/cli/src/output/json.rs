@@ -13,7 +13,7 @@ pub(crate) fn write(document: &impl Serialize) -> String {
 }
 
 /// An entry of a list as its server sent it, plus the server's name.
-fn with_server(entry: &Json, server: &str) -> Json {
+pub(crate) fn with_server(entry: &Json, server: &str) -> Json {
     let Ok(mut fields) = entry.decode::<Extra>() else {
         return entry.clone();
     };

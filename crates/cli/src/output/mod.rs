@@ -3,6 +3,7 @@
 //! The only module that prints. What is printed is either JSON or a [`Text`], which is harmless by
 //! construction. Knows nothing of servers.
 
+mod board;
 pub(crate) mod human;
 pub(crate) mod json;
 mod progress;
@@ -14,6 +15,7 @@ use std::io::{self, IsTerminal, Write};
 use std::sync::Arc;
 
 use attache::protocol::ProgressParams;
+pub(crate) use board::Board;
 use parking_lot::{Mutex, MutexGuard};
 pub(crate) use progress::{Progress, ProgressDisplay};
 pub(crate) use text::{Colour, Style, Text};
@@ -60,6 +62,8 @@ enum BarState {
     /// It has not been needed yet. If it is, it begins with the last note.
     NotShown(Option<ProgressParams>),
     Shown(indicatif::ProgressBar),
+    /// Lines about who is waited for, as they are drawn.
+    Board(String),
     /// The user is typing, or has been, and must not be disturbed.
     PutAway,
 }
@@ -75,7 +79,12 @@ impl Default for BarState {
 struct Stream {
     is_terminal: bool,
     colour: Colour,
+    /// Where lines fold: on a terminal only, because programs and files want them whole.
+    width: Option<usize>,
 }
+
+/// Terminals that say they are narrower are not believed.
+const NARROWEST: usize = 20;
 
 impl Stream {
     fn new(is_terminal: bool) -> Self {
@@ -89,8 +98,22 @@ impl Stream {
             } else {
                 Colour::Off
             },
+            width: width().filter(|_| is_terminal),
         }
     }
+
+    fn render(self, text: &Text) -> String {
+        match self.width {
+            Some(width) => text.render_within(self.colour, width),
+            None => text.render(self.colour),
+        }
+    }
+}
+
+/// How wide the terminal is, if there is one.
+pub(crate) fn width() -> Option<usize> {
+    let (width, _) = terminal_size::terminal_size()?;
+    Some(usize::from(width.0).max(NARROWEST))
 }
 
 impl Output {
@@ -109,9 +132,14 @@ impl Output {
         self.stderr.is_terminal && io::stdin().is_terminal()
     }
 
+    /// Whether styles are written to stdout.
+    pub(crate) fn is_coloured(&self) -> bool {
+        self.stdout.colour == Colour::On
+    }
+
     /// Prints text for people.
     pub(crate) fn text(&self, text: &Text) -> Result<(), Failure> {
-        self.write(text.render(self.stdout.colour).as_bytes())
+        self.write(self.stdout.render(text).as_bytes())
     }
 
     /// Prints one JSON document on a line of its own.
@@ -123,6 +151,25 @@ impl Output {
         };
         line.push('\n');
         self.write(line.as_bytes())
+    }
+
+    /// Prints JSON documents that have a line each.
+    pub(crate) fn documents(&self, lines: &str) -> Result<(), Failure> {
+        match self.stdout.is_terminal {
+            true => self.write(safe_text::json(lines).as_bytes()),
+            false => self.write(lines.as_bytes()),
+        }
+    }
+
+    /// Prints contents as they are to a program or a file; on a terminal they are made harmless,
+    /// and end their line.
+    pub(crate) fn contents(&self, bytes: &[u8]) -> Result<(), Failure> {
+        if !self.stdout.is_terminal {
+            return self.write(bytes);
+        }
+        let mut text = Text::new();
+        text.block(Style::Plain, &String::from_utf8_lossy(bytes));
+        self.text(&text)
     }
 
     /// Prints text of our own making that other programs read: scripts, names to complete.
@@ -145,14 +192,17 @@ impl Output {
     pub(crate) fn note(&self, text: &str) {
         if self.format == Format::Human || self.verbosity == Verbosity::Verbose {
             let mut line = Text::new();
-            line.add(Style::Warning, "note: ").plain(text).end_line();
+            line.add(Style::Warning, "note: ")
+                .hang()
+                .plain(text)
+                .end_line();
             self.aside_text(&line);
         }
     }
 
     /// Prints to stderr something that was asked for: logs, questions.
     pub(crate) fn aside_text(&self, text: &Text) {
-        let rendered = text.render(self.stderr.colour);
+        let rendered = self.stderr.render(text);
         // There is nowhere left to complain to.
         let _ = self.aside(|| io::stderr().lock().write_all(rendered.as_bytes()));
     }
@@ -193,8 +243,10 @@ impl Output {
 
     /// Takes the progress bar away, because the user is going to type.
     pub(crate) fn put_bar_away(&self) {
-        if let BarState::Shown(bar) = std::mem::replace(&mut *self.bar(), BarState::PutAway) {
-            bar.finish_and_clear();
+        match std::mem::replace(&mut *self.bar(), BarState::PutAway) {
+            BarState::Shown(bar) => bar.finish_and_clear(),
+            BarState::Board(board) => board::take_away(&board),
+            BarState::NotShown(_) | BarState::PutAway => {}
         }
     }
 
@@ -206,6 +258,7 @@ impl Output {
     fn aside<T>(&self, print: impl FnOnce() -> T) -> T {
         match &*self.bar() {
             BarState::Shown(bar) => bar.suspend(print),
+            BarState::Board(board) => board::aside(board, print),
             BarState::NotShown(_) | BarState::PutAway => print(),
         }
     }

@@ -72,7 +72,7 @@ impl Progress {
                     *last = Some(note);
                     return;
                 }
-                BarState::NotShown(_) | BarState::PutAway => {}
+                BarState::NotShown(_) | BarState::Board(_) | BarState::PutAway => {}
             }
             if output.stderr.is_terminal {
                 return;

@@ -15,10 +15,8 @@ fn shown(words: &[&str]) -> String {
 #[test]
 fn without_a_command_the_server_and_its_tools_are_shown() {
     insta::assert_snapshot!(shown(&[]), @"
-    attache-demo  attache-demo 0.1.0  modern 2026-07-28
-      3 tools, 2 resources, 1 prompt
-    lisp  built in
-      try: attache call lisp/evaluate-lisp code='(expt 2 200)'
+    demo  3 tools, 2 resources, 1 prompt · attache-demo 0.1.0 · modern 2026-07-28
+    lisp  built in; try: attache call lisp/evaluate-lisp code='(expt 2 200)'
 
     echo   Says the message back.
            message=<string>
@@ -27,13 +25,12 @@ fn without_a_command_the_server_and_its_tools_are_shown() {
     count  Counts slowly, with progress; it can be cancelled.
            to=<integer> [delay_ms=<integer>]
 
-    Try: attache call echo message=hi    attache --help
+    Try: attache call echo message=hi
+         attache --help
     ");
     insta::assert_snapshot!(shown(&["ls", "--era", "legacy"]), @"
-    attache-demo  attache-demo 0.1.0  legacy 2025-11-25
-      3 tools, 2 resources, 1 prompt
-    lisp  built in
-      try: attache call lisp/evaluate-lisp code='(expt 2 200)'
+    demo  3 tools, 2 resources, 1 prompt · attache-demo 0.1.0 · legacy 2025-11-25
+    lisp  built in; try: attache call lisp/evaluate-lisp code='(expt 2 200)'
     ");
     assert_eq!(shown(&["--json"]), shown(&["ls", "--json"]));
 }
@@ -44,7 +41,7 @@ fn ls_as_json() {
     assert_eq!(
         document,
         json!({"servers": [{
-            "name": "attache-demo",
+            "name": "demo",
             "state": "ready",
             "era": "modern",
             "revision": "2026-07-28",
@@ -68,8 +65,7 @@ fn ls_as_json() {
 #[test]
 fn servers_inside_the_program_are_there_by_name() {
     insta::assert_snapshot!(shown(&["ls", "lisp"]), @"
-    lisp  Attaché Lisp 0.1.0  modern 2026-07-28
-      1 tool
+    lisp  1 tool · Attaché Lisp 0.1.0 · modern 2026-07-28
     ");
     assert!(shown(&["tools", "lisp"]).starts_with("evaluate-lisp  "));
     let typo = run(&["tools", "lips"]).expect(2);
@@ -78,12 +74,9 @@ fn servers_inside_the_program_are_there_by_name() {
     let home = crate::configured::home("inside", &toml_server("lisp", &builtin()));
     let listed = home.run(&["ls"]).expect(0);
     insta::assert_snapshot!(listed.stdout, @"
-    lisp  attache-demo 0.1.0  modern 2026-07-28
-      3 tools, 2 resources, 1 prompt
+    lisp  3 tools, 2 resources, 1 prompt · attache-demo 0.1.0 · modern 2026-07-28
     ");
-    let called = home
-        .run(&["call", "attache-demo/echo", "message=hi"])
-        .expect(0);
+    let called = home.run(&["call", "demo/echo", "message=hi"]).expect(0);
     assert_eq!(called.stdout, "hi\n");
     let called = home.run(&["call", "lisp/echo", "message=hi"]).expect(0);
     assert_eq!(called.stdout, "hi\n");
@@ -120,14 +113,10 @@ fn lists_as_json_are_in_the_protocols_shapes() {
             let document = run(&[command, "--json", "--era", era]).expect(0).document();
             let entries = document[key].as_array().unwrap();
             assert_eq!(entries.len(), count);
-            assert!(
-                entries
-                    .iter()
-                    .all(|entry| entry["server"] == "attache-demo")
-            );
+            assert!(entries.iter().all(|entry| entry["server"] == "demo"));
             assert_eq!(
                 document["servers"],
-                json!([{"name": "attache-demo", "outcome": "ok"}])
+                json!([{"name": "demo", "outcome": "ok"}])
             );
         }
     }
@@ -143,7 +132,7 @@ fn lists_as_json_are_in_the_protocols_shapes() {
                 "required": ["message"],
                 "additionalProperties": false,
             },
-            "server": "attache-demo",
+            "server": "demo",
         })
     );
     assert_eq!(
@@ -155,7 +144,7 @@ fn lists_as_json_are_in_the_protocols_shapes() {
 #[test]
 fn calls() {
     assert_eq!(shown(&["call", "echo", "message=hi"]), "hi\n");
-    assert_eq!(shown(&["call", "attache-demo/echo", "message=hi"]), "hi\n");
+    assert_eq!(shown(&["call", "demo/echo", "message=hi"]), "hi\n");
     assert_eq!(shown(&["call", "add", "a=1", "b=2.5"]), "3.5\n");
     assert_eq!(
         shown(&["call", "echo", "--args", r#"{"message":"hi"}"#]),
@@ -231,11 +220,10 @@ fn contents_are_saved_where_the_user_says() {
     let outcome = run(&["read", "demo://welcome", "--out", &path]).expect(0);
     assert_eq!(outcome.stdout, "");
     assert!(file.text().starts_with("A small server"));
-    let outcome = run(&["call", "echo", "message=x", "--out", &path]).expect(5);
-    assert!(
-        outcome.stderr.contains("no binary content to save"),
-        "{outcome:?}"
-    );
+    // What has no binary content has text.
+    let outcome = run(&["call", "echo", "message=x", "--out", &path]).expect(0);
+    assert_eq!(outcome.stdout, "x\n");
+    assert_eq!(file.text(), "x");
 }
 
 #[test]

@@ -62,11 +62,11 @@ fn names_and_arguments_come_from_the_manifest() {
 #[test]
 fn servers_inside_the_program_are_completed() {
     let home = Folder::new("unconfigured");
-    for server in ["attache-demo", "lisp"] {
+    for server in ["demo", "lisp"] {
         home.run(&["tools", server]).expect(0);
     }
     for (words, expected) in [
-        (&["tools", ""][..], &["attache-demo", "lisp"][..]),
+        (&["tools", ""][..], &["demo", "lisp"][..]),
         (&["serve", ""], &["demo", "lisp"]),
         (&["call", "ec"], &["echo"]),
         (&["call", "lisp/"], &["lisp/evaluate-lisp"]),
@@ -85,7 +85,7 @@ fn servers_inside_the_program_are_completed() {
         (&["call", "l"], &["lisp/"]),
         (&["auth", "log"], &["login", "logout"]),
         (&["auth", "login", "n"], &["notes"]),
-        (&["call", "--server", "a"], &["attache-demo"]),
+        (&["call", "--server", "d"], &["demo"]),
     ] {
         assert_eq!(complete(&home, words), expected, "{words:?}");
     }

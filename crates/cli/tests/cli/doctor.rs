@@ -135,13 +135,13 @@ fn the_doctor_names_one_cause_and_one_remedy() {
 fn a_command_is_examined_too() {
     let home = Folder::new("doctor-command");
     let outcome = home.run(&["doctor"]).expect(0);
-    assert_eq!(outcome.stdout, "attache-demo  healthy\n");
+    assert_eq!(outcome.stdout, "demo  healthy\n");
     let outcome = home
         .run(&["doctor", "--", "sh", "-c", "echo broken >&2; exit 3"])
         .expect(4);
     insta::assert_snapshot!(outcome.stdout, @r"
     sh  it exits at once (exited with code 3) and says: broken
-      remedy: mend what it complains about: an argument, a variable in `env`, a file
+        remedy: mend what it complains about: an argument, a variable in `env`, a file
     ");
 }
 
@@ -445,7 +445,7 @@ fn the_evaluator_says_what_holds_its_workers() {
     let outcome = run(&["doctor", "lisp"]).expect(0);
     let line = outcome.stdout.lines().nth(1).unwrap_or_default();
     assert!(
-        line.starts_with("  its workers are held by: resource limits, "),
+        line.starts_with("      its workers are held by: resource limits, "),
         "{outcome:?}"
     );
     assert!(line.contains("Landlock"), "{line}");

@@ -30,7 +30,7 @@ fn an_unknown_tool_is_not_called() {
         json!({
             "kind": "server_error",
             "message": "there is no tool \"eco\"",
-            "server": "attache-demo",
+            "server": "demo",
             "hint": "did you mean \"echo\"?",
         }),
     );
@@ -58,10 +58,7 @@ fn a_tool_that_fails_prints_its_result_and_exits_5() {
         outcome.stdout,
         "the arguments of \"count\" do not satisfy its schema: /to: 0 is less than the minimum of 1\n"
     );
-    assert_eq!(
-        outcome.stderr,
-        "error: attache-demo: the tool count failed\n"
-    );
+    assert_eq!(outcome.stderr, "error: demo: the tool count failed\n");
 }
 
 #[test]
@@ -121,7 +118,7 @@ fn mistakes_in_arguments() {
         json!({"kind": "usage"}),
     );
     check(
-        &["tools", "echo"],
+        &["ls", "echo"],
         2,
         json!({
             "kind": "usage",

@@ -17,10 +17,11 @@ fn the_program() {
 
     Verbs:
       ls           Show the servers: state, era, revision, what they offer
-      tools        List the tools
+      tools        List the tools, or show one in full
       resources    List the resources and resource templates
       prompts      List the prompts
       call         Call a tool
+      batch        Make many calls with one start: JSON lines in, one JSON line per ending out
       read         Read a resource
       prompt       Get a prompt, filled in
       watch        Print changes of resources and lists as they happen, until Ctrl-C
@@ -29,9 +30,10 @@ fn the_program() {
       doctor       Find out what is wrong with servers: one cause, one remedy
       trust        Approve a project's configuration file, or the tools of a server as they are now
       auth         Log in to servers behind a URL, log out, or see where you are logged in
-      config       Find, check, explain, import and export configurations
+      config       Add and remove servers; find, check, explain, import and export configurations
       completions  Print a script that makes a shell complete servers, tools and arguments
       man          Print the manual page, or that of the configuration file
+      help         Explain a verb, or a topic on one screen
 
     Arguments:
       [COMMAND]...  The server's command and its arguments
@@ -60,12 +62,15 @@ fn the_program() {
     `-- COMMAND` starts one on the spot. Without any of these there is a small server inside this
     program to try things on.
 
+    Topics, each on one screen: attache help servers, arguments, states, eras, trust, json, scripts.
+
     Exit codes: 0 done, 1 unexpected, 2 usage or configuration, 3 authorization needed, 4 server
     unreachable, 5 the tool failed or does not exist, 6 timed out, 7 cancelled or refused, 8 outcome
     unknown.
 
     Example:
-      attache tools -- uvx mcp-server-time
+      attache config add time -- uvx mcp-server-time
+      attache tools time/convert_time
       attache call echo message=hi
     ");
 }
@@ -87,7 +92,11 @@ fn call() {
           --no-list                       Do not list the tools first
       -y, --yes                           Call it without asking where the policy says to ask
           --progress <auto|always|never>  A bar on a terminal (auto), also lines elsewhere (always)
-          --out <FILE>                    Save the first image, sound or other binary content
+          --out <FILE>                    Save the first image, sound or other bytes, or else the text
+          --raw                           Print text and bytes as they are, and nothing else
+          --jq <FILTER>                   Print what this jq filter makes of it, like '.content[0].text'
+          --repeat <N>                    Call it so often and print how long it takes
+          --concurrency <M>               So many calls at a time
           --json                          Print one JSON document; failures are JSON on stderr
       -v, --verbose                       Show the server's stderr and log, and more about failures
           --timeout <TIME>                How long one request may take, like 500ms, 30s or 5m
@@ -116,6 +125,7 @@ fn call() {
 
     Example:
       attache call notes/search query=tea
+      attache call notes/search query=tea --jq '.content[].text' --raw
       attache call get_current_time timezone=Europe/Paris -- uvx mcp-server-time
     "#);
 }
@@ -152,6 +162,8 @@ fn watch() {
           --protocol <DATE>           The protocol revision to ask for, like 2025-06-18
           --dialect <standard|lsp>    lsp adds `$/cancelRequest`, `shutdown` and `exit`
 
+    --json prints one JSON document per line.
+
     Example:
       attache watch demo://clock --read
     ");
@@ -165,6 +177,7 @@ fn every_command_has_an_example_and_shows_where_the_server_goes() {
         "resources",
         "prompts",
         "call",
+        "batch",
         "read",
         "prompt",
         "watch",
@@ -179,6 +192,7 @@ fn every_command_has_an_example_and_shows_where_the_server_goes() {
         &["resources"],
         &["prompts"],
         &["call"],
+        &["batch"],
         &["read"],
         &["prompt"],
         &["watch"],
@@ -187,6 +201,10 @@ fn every_command_has_an_example_and_shows_where_the_server_goes() {
         &["trust"],
         &["completions"],
         &["man"],
+        &["help"],
+        &["config", "add"],
+        &["config", "remove"],
+        &["config", "init"],
         &["config", "path"],
         &["config", "check"],
         &["config", "reference"],

@@ -2,15 +2,21 @@
 
 #![expect(clippy::unwrap_used, reason = "everything here is a test")]
 
+mod addresses;
 mod builtin;
 mod completion;
 mod configured;
 mod doctor;
 mod exchange;
 mod failures;
+#[cfg(unix)]
+mod first_minutes;
 mod harness;
 mod help;
 mod hostile;
+#[cfg(unix)]
+mod many_servers;
+mod own_configuration;
 #[cfg(target_os = "linux")]
 mod privacy;
 #[cfg(unix)]
@@ -19,6 +25,9 @@ mod real_servers;
 mod reference;
 mod remembered;
 mod remote;
+#[cfg(unix)]
+mod screen;
+mod scripts;
 mod serve;
 mod serve_lisp;
 mod several;

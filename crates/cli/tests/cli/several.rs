@@ -58,12 +58,11 @@ fn for_people() {
     let three = Three::new("several-people");
     let outcome = three.run(&["ls", "--partial"]).expect(0);
     insta::assert_snapshot!(steady(&outcome.stdout), @r"
-    well  attache-demo 0.1.0  modern 2026-07-28
-      3 tools, 2 resources, 1 prompt
-    slow  starting
-      3 tools, 2 resources, 1 prompt  remembered from [A WHILE] ago
+    well    3 tools, 2 resources, 1 prompt · attache-demo 0.1.0 · modern 2026-07-28
+    slow    3 tools, 2 resources, 1 prompt, remembered from [A WHILE] ago; now starting
     absent  parked
-      last error: cannot start `no-such-program`: not found in PATH (looked in 2 directories); install it or give its full path
+            cannot start `no-such-program`: not found in PATH (looked in 2 directories); install it or give its full path
+            remedy: install it, or give its full path as the command
     ");
     insta::assert_snapshot!(outcome.stderr, @"");
 

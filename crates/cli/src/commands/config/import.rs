@@ -3,11 +3,11 @@
 //! What is written there may run, so each server is shown whole and agreed to, and the files of the
 //! folder one stands in are left alone unless a server of theirs is named (S22). Nothing is started.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use attache::host::config::discover::{Discovered, Discovery, SOURCES, discover};
 use attache::host::config::{
-    ImportOutcome, Imported, OnClash, Origin, import, user_file, write_private,
+    ImportOutcome, Imported, OnClash, Origin, import, write_private,
 };
 use attache::host::nearest;
 use attache::host::trust::quoted;
@@ -18,6 +18,8 @@ use crate::commands::{Context, Known, Typed, Verb};
 use crate::configuration::Configuration;
 use crate::failure::Failure;
 use crate::output::{Format, Output, Style, Text};
+
+use super::own_file::{destination, read};
 
 /// Add servers that other tools know to attache.toml, keeping its comments
 #[derive(Debug, clap::Args)]
@@ -276,26 +278,4 @@ fn choose<'a>(wanted: &Import, discovery: &'a Discovery) -> Result<Vec<&'a Disco
         chosen.extend(if own.is_empty() { found } else { own });
     }
     Ok(chosen)
-}
-
-/// The file to write to: the one that counts, or the user's own.
-fn destination(configuration: &Configuration) -> Result<PathBuf, Failure> {
-    let found = configuration.found().map(|found| found.file);
-    found
-        .or_else(|| user_file(&configuration.environment))
-        .ok_or_else(|| {
-            Failure::config("there is no folder for a configuration file")
-                .hint("name one with --config FILE")
-        })
-}
-
-fn read(file: &Path) -> Result<String, Failure> {
-    match std::fs::read_to_string(file) {
-        Ok(text) => Ok(text),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(String::new()),
-        Err(error) => Err(Failure::config(format!(
-            "cannot read {}: {error}",
-            file.display()
-        ))),
-    }
 }

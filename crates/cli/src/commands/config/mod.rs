@@ -8,6 +8,9 @@ use super::{Context, Known, Typed, Verb};
 use crate::failure::Failure;
 
 verbs! {
+    add::Add,
+    remove::Remove,
+    init::Init,
     path::Path,
     check::Check,
     reference::Reference,
@@ -16,9 +19,11 @@ verbs! {
     export::Export,
 }
 
-/// Find, check, explain, import and export configurations
+mod own_file;
+
+/// Add and remove servers; find, check, explain, import and export configurations
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Example:\n  attache config discover")]
+#[command(after_help = "Example:\n  attache config add time -- uvx mcp-server-time\n  attache config discover")]
 pub(crate) struct Config {
     #[command(subcommand)]
     verb: AnyVerb,

@@ -7,7 +7,7 @@
 mod address;
 mod program;
 
-use attache::host::config::{ServerConfig, ServerName};
+use attache::host::config::{Origin, ServerConfig, ServerName};
 use attache::host::redact::Redactor;
 use attache::host::{Accounts, Cause, Error, Failure as ServerFailure, Host};
 use attache::{Client, ConnectError, EraChoice, Error as ClientError};
@@ -17,11 +17,12 @@ use tokio::task::JoinSet;
 
 use address::ExaminedServer;
 
+use super::waiting::Waiting;
 use super::{Context, Known, Typed, Verb, listing};
 use crate::args::{Completeness, ServerArgs};
 use crate::command_host::CommandHost;
 use crate::failure::Failure;
-use crate::output::{Format, Style, Text, json};
+use crate::output::{Format, Output, Style, Text, json};
 use crate::selection::{BuiltIn, LISP, ServerSelection};
 use crate::target::Target;
 
@@ -98,15 +99,16 @@ impl Verb for Doctor {
         let (target, selection) = self.servers.named(self.name)?.selection()?;
         let selection = selection.tried_once();
         let unrestricted = selection.unrestricted();
-        let accounts = selection.accounts();
         let session = CommandHost::open(selection, output)?;
-        let examined = examine_all(&session, unrestricted, accounts, &target).await;
+        let examined = examine_all(&session, unrestricted, &target, output).await;
         session.close().await;
-        let mut findings = examined?;
+        let (mut findings, stopped) = examined?;
         findings.sort_by(|one, other| one.name.cmp(&other.name));
-        match output.format {
-            Format::Json => output.document(&json::write(&Document { servers: &findings }))?,
-            Format::Human => output.text(&show(&findings))?,
+        if output.format == Format::Json {
+            output.document(&json::write(&Document { servers: &findings }))?;
+        }
+        if let Some(stopped) = stopped {
+            return Err(stopped);
         }
         let ill = findings.iter().filter(|finding| !finding.verdict.is_well());
         let ill: Vec<&str> = ill.map(|finding| finding.name.as_str()).collect();
@@ -122,12 +124,15 @@ impl Verb for Doctor {
     }
 }
 
+/// Examines all servers at once. While a person looks on, each finding is printed as soon as it is
+/// there; otherwise all are printed in the end. Who interrupts it gets what was found by then, and
+/// the failure to end with.
 async fn examine_all(
     session: &CommandHost,
     unrestricted: ServerSelection,
-    accounts: Accounts,
     target: &Target,
-) -> Result<Vec<Finding>, Failure> {
+    output: &Output,
+) -> Result<(Vec<Finding>, Option<Failure>), Failure> {
     // The same servers without a word about eras, to tell a wrong one from other failures.
     let any_era = unrestricted.host()?.start();
     let mut examining = JoinSet::new();
@@ -135,19 +140,44 @@ async fn examine_all(
         let examination = Examination {
             host: session.host.clone(),
             any_era: any_era.clone(),
-            accounts: accounts.clone(),
+            accounts: session.accounts.clone(),
             // A server that was typed has a name in output only.
             word: match target {
                 Target::Url(url) => url.clone(),
                 _ => name.to_string(),
             },
-            name,
+            name: name.clone(),
         };
-        examining.spawn(async move { examination.run().await });
+        examining.spawn(async move { (name, examination.run().await) });
     }
-    let found = session.run(async { Ok(examining.join_all().await) }).await;
+    let mut waiting = Waiting::for_all(session, output);
+    let is_watched = waiting.is_watched();
+    let column = session.name_column();
+    let mut found: Vec<Finding> = Vec::new();
+    let mut stopped = None;
+    while !examining.is_empty() {
+        tokio::select! {
+            biased;
+            Some(Ok((name, finding))) = examining.join_next() => {
+                waiting.ended(&name);
+                if is_watched {
+                    output.text(&show(std::slice::from_ref(&finding), column))?;
+                }
+                found.push(finding);
+            }
+            () = session.interrupted() => {
+                if session.only_server().is_some() {
+                    return Err(session.cancelled());
+                }
+                stopped = Some(waiting.stopped());
+                break;
+            }
+            () = waiting.look() => {}
+        }
+    }
+    drop((waiting, examining));
     any_era.close().await;
-    let mut found = found?;
+    let at = found.len();
     for (name, failure) in &session.misconfigured {
         found.push(Finding {
             name: name.clone(),
@@ -157,7 +187,15 @@ async fn examine_all(
             confinement: None,
         });
     }
-    Ok(found)
+    if output.format == Format::Human {
+        if is_watched {
+            output.text(&show(&found[at..], column))?;
+        } else {
+            found.sort_by(|one, other| one.name.cmp(&other.name));
+            output.text(&show(&found, column))?;
+        }
+    }
+    Ok((found, stopped))
 }
 
 /// What is needed to examine one server.
@@ -291,6 +329,42 @@ fn wrong_era(any_era: &Host, name: &ServerName, config: &ServerConfig) -> Findin
     )
 }
 
+/// What ails a server, as far as its error tells.
+pub(super) struct Diagnosis {
+    pub(super) cause: String,
+    pub(super) remedy: Option<String>,
+}
+
+/// The same words about a failure for other verbs, so that all of them agree.
+pub(super) async fn explain(
+    host: &Host,
+    name: &ServerName,
+    accounts: &Accounts,
+    error: &Error,
+) -> Option<Diagnosis> {
+    if !matches!(
+        error,
+        Error::Parked { .. } | Error::Unreachable { .. } | Error::StillStarting { .. }
+    ) {
+        return None;
+    }
+    let config = host.config(name.as_str()).ok()?;
+    let transport = config.server.transport();
+    let url = transport.http().map(|http| http.url.clone());
+    let is_typed = config.source.origin == Origin::Program;
+    let examined = ExaminedServer {
+        name,
+        // A server that was typed has a name in output only.
+        word: url.as_deref().filter(|_| is_typed).unwrap_or(name.as_str()),
+        config: &config,
+    };
+    let Finding { cause, remedy, .. } = diagnose(&examined, accounts, error).await;
+    Some(Diagnosis {
+        cause: cause?,
+        remedy,
+    })
+}
+
 /// From a typed error to one cause and one remedy.
 async fn diagnose(examined: &ExaminedServer<'_>, accounts: &Accounts, error: &Error) -> Finding {
     let ExaminedServer { name, config, .. } = examined;
@@ -324,10 +398,13 @@ async fn diagnose(examined: &ExaminedServer<'_>, accounts: &Accounts, error: &Er
     }
 }
 
-fn show(findings: &[Finding]) -> Text {
+fn show(findings: &[Finding], column: usize) -> Text {
+    let indent = " ".repeat(column + 2);
     let mut text = Text::new();
     for finding in findings {
-        text.add(Style::Name, &finding.name).plain("  ");
+        text.column(Style::Name, &finding.name, column)
+            .plain("  ")
+            .hang();
         match (&finding.cause, finding.verdict.is_well()) {
             (None, _) => text.add(Style::Good, "healthy"),
             (Some(cause), true) => text.add(Style::Warning, cause),
@@ -335,11 +412,13 @@ fn show(findings: &[Finding]) -> Text {
         };
         text.end_line();
         if let Some(confinement) = &finding.confinement {
-            let held = format!("  its workers are held by: {confinement}");
-            text.plain(&held).end_line();
+            text.plain(&indent)
+                .plain(&format!("its workers are held by: {confinement}"))
+                .end_line();
         }
         if let Some(remedy) = &finding.remedy {
-            text.plain("  ")
+            text.plain(&indent)
+                .hang()
                 .add(Style::Good, "remedy: ")
                 .plain(remedy)
                 .end_line();

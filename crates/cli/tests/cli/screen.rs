@@ -1,0 +1,129 @@
+//! What a person sees: the command on a terminal of a given size, as the rows of its screen.
+
+use std::fs::OpenOptions;
+use std::io::{Read as _, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use portable_pty::{Child, CommandBuilder, PtySize, SlavePty, native_pty_system};
+
+use crate::harness::PATIENCE;
+
+/// What the test writes behind the last word of a command, to know that it has read all of it: a
+/// title for the window, which no row shows.
+const END: &str = "\u{1b}]2;the end\u{7}";
+
+/// The command on a terminal whose rows can be read.
+pub(crate) struct Screen {
+    child: Box<dyn Child + Send + Sync>,
+    keyboard: Box<dyn Write + Send>,
+    seen: Arc<Mutex<Seen>>,
+    device: PathBuf,
+    _slave: Box<dyn SlavePty + Send>,
+}
+
+struct Seen {
+    terminal: vt100::Parser,
+    bytes: Vec<u8>,
+}
+
+impl Screen {
+    /// Runs the command there, with a folder as home and working folder, and that folder's `bin`
+    /// before the system's programs.
+    pub(crate) fn start(folder: &Path, words: &[&str], columns: u16, rows: u16) -> Self {
+        let mut command = CommandBuilder::new(env!("CARGO_BIN_EXE_attache"));
+        command.args(words);
+        for variable in ["NO_COLOR", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "COLUMNS"] {
+            command.env_remove(variable);
+        }
+        command.env("HOME", folder);
+        let path = format!(
+            "{}:/usr/local/bin:/usr/bin:/bin",
+            folder.join("bin").display()
+        );
+        command.env("PATH", path);
+        command.env("TERM", "xterm-256color");
+        command.cwd(folder);
+        let size = PtySize {
+            rows,
+            cols: columns,
+            pixel_width: 0,
+            pixel_height: 0,
+        };
+        let pair = native_pty_system().openpty(size).unwrap();
+        let child = pair.slave.spawn_command(command).unwrap();
+        let mut reader = pair.master.try_clone_reader().unwrap();
+        let keyboard = pair.master.take_writer().unwrap();
+        let device = pair.master.tty_name().unwrap();
+        let seen = Arc::new(Mutex::new(Seen {
+            terminal: vt100::Parser::new(rows.try_into().unwrap(), columns.try_into().unwrap(), 0),
+            bytes: Vec::new(),
+        }));
+        let shared = seen.clone();
+        std::thread::spawn(move || {
+            let _master = pair.master;
+            let mut chunk = [0; 4096];
+            while let Ok(length @ 1..) = reader.read(&mut chunk) {
+                let mut seen = shared.lock().unwrap();
+                seen.terminal.process(&chunk[..length]);
+                seen.bytes.extend_from_slice(&chunk[..length]);
+            }
+        });
+        Self {
+            child,
+            keyboard,
+            seen,
+            device,
+            _slave: pair.slave,
+        }
+    }
+
+    /// The rows of the screen, without what is blank at their ends and below.
+    pub(crate) fn rows(&self) -> String {
+        let seen = self.seen.lock().unwrap();
+        let rows: Vec<String> = seen.terminal.screen().rows(0, u16::MAX).collect();
+        let rows: Vec<&str> = rows.iter().map(|row| row.trim_end()).collect();
+        rows.join("\n").trim_end().to_owned()
+    }
+
+    /// Waits until the screen shows something.
+    #[track_caller]
+    pub(crate) fn wait_for(&self, what: &str, mut is_there: impl FnMut(&str) -> bool) {
+        let deadline = Instant::now() + PATIENCE;
+        while !is_there(&self.rows()) {
+            assert!(Instant::now() < deadline, "no {what} on:\n{}", self.rows());
+            std::thread::sleep(Duration::from_millis(2));
+        }
+    }
+
+    pub(crate) fn type_in(&mut self, keys: &str) {
+        self.keyboard.write_all(keys.as_bytes()).unwrap();
+        self.keyboard.flush().unwrap();
+    }
+
+    /// Waits until it has ended: its exit code, and the rows it leaves.
+    #[track_caller]
+    pub(crate) fn finish(mut self) -> (u32, String) {
+        let deadline = Instant::now() + PATIENCE;
+        let status = loop {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                break status;
+            }
+            assert!(Instant::now() < deadline, "no end:\n{}", self.rows());
+            std::thread::sleep(Duration::from_millis(2));
+        };
+        let mut device = OpenOptions::new().write(true).open(&self.device).unwrap();
+        device.write_all(END.as_bytes()).unwrap();
+        let has_all = || {
+            let seen = self.seen.lock().unwrap();
+            let end = END.as_bytes();
+            seen.bytes.windows(end.len()).any(|window| window == end)
+        };
+        while !has_all() {
+            assert!(Instant::now() < deadline, "no end of:\n{}", self.rows());
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        (status.exit_code(), self.rows())
+    }
+}
