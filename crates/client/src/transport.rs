@@ -47,7 +47,21 @@ pub struct HttpServer {
     pub allow_plain_http: bool,
 }
 
+/// How an address begins.
+const SCHEMES: [&str; 2] = ["https", "http"];
+
 impl HttpServer {
+    /// Whether a text begins like the address of a server.
+    pub fn is_address(text: &str) -> bool {
+        let scheme = text.split_once("://").map(|(scheme, _)| scheme);
+        scheme.is_some_and(|scheme| SCHEMES.contains(&scheme))
+    }
+
+    /// How addresses begin, in words.
+    pub fn address_forms() -> String {
+        SCHEMES.map(|scheme| format!("{scheme}://")).join(" or ")
+    }
+
     /// A server at an address, reached directly and without headers of its own.
     pub fn new(url: impl Into<String>) -> Self {
         Self {
