@@ -244,7 +244,10 @@ fn crosses_the_network_in_plain(url: &str) -> bool {
 fn check_url(section: &Section<'_>, key: &str, url: &str) {
     let parts = url.split_once("://");
     let Some((_, rest)) = parts.filter(|_| HttpServer::is_address(url)) else {
-        let message = format!("the URL does not begin with {}", HttpServer::address_forms());
+        let message = format!(
+            "the URL does not begin with {}",
+            HttpServer::address_forms()
+        );
         section.complain(key, Complaint::new(message));
         return;
     };
