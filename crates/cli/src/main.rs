@@ -38,11 +38,7 @@ fn main() -> ExitCode {
         Ok(invocation) => invocation,
         Err(refusal) => return output::refusal(&refusal).into(),
     };
-    // One thread is enough to wait on one server, and the fastest to start.
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build();
-    match runtime {
+    match runtime(&invocation).enable_all().build() {
         Ok(runtime) => {
             let exit = runtime.block_on(commands::run(invocation));
             // A thread may still wait for the answer to a question, which has no use any more.
@@ -53,5 +49,15 @@ fn main() -> ExitCode {
             let failure = Failure::unexpected(format!("cannot start the runtime: {error}"));
             invocation.output.output().conclude(Err(failure)).into()
         }
+    }
+}
+
+/// One thread is enough to wait on one server, and the fastest to start. Many clients share several:
+/// what one of them sends holds up one.
+fn runtime(invocation: &Invocation) -> tokio::runtime::Builder {
+    if invocation.serves_many_clients() {
+        tokio::runtime::Builder::new_multi_thread()
+    } else {
+        tokio::runtime::Builder::new_current_thread()
     }
 }
