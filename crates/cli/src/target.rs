@@ -7,6 +7,8 @@ use std::ffi::OsString;
 use std::net::IpAddr;
 use std::path::Path;
 
+use attache::HttpServer;
+
 use crate::failure::Failure;
 
 /// The servers a command is about.
@@ -44,7 +46,7 @@ impl Target {
                 Err(Failure::usage("the command after `--` is empty")
                     .hint("give the server's command, for example: -- uvx mcp-server-time"))
             }
-            (None, Some(program)) if is_url(&program) => Ok(Self::Url(program)),
+            (None, Some(program)) if HttpServer::is_address(&program) => Ok(Self::Url(program)),
             (None, Some(program)) => Ok(Self::Command {
                 program,
                 arguments: words.collect::<Result<_, _>>()?,
@@ -66,7 +68,7 @@ pub(crate) fn program_name(program: &str) -> String {
 /// machine's name with dots and a path. Without a scheme it is http on this machine and in private
 /// networks, and https elsewhere.
 pub(crate) fn address(word: &str) -> Option<String> {
-    if is_url(word) {
+    if HttpServer::is_address(word) {
         return Some(word.to_owned());
     }
     let (authority, path) = match word.split_once('/') {
@@ -110,10 +112,6 @@ pub(crate) fn with_usual_path(url: &str) -> Option<String> {
     let has_more = authority.contains(['/', '?', '#']);
     let scheme = &url[..url.len() - rest.len()];
     (scheme.starts_with("http") && !has_more).then(|| format!("{scheme}{authority}/mcp"))
-}
-
-pub(crate) fn is_url(text: &str) -> bool {
-    text.starts_with("http://") || text.starts_with("https://")
 }
 
 fn text(word: OsString) -> Result<String, Failure> {

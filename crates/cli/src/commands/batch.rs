@@ -31,9 +31,10 @@ const CHUNK: usize = 64 * 1024;
 /// Make many calls with one start: JSON lines in, one JSON line per ending out
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-A line is {\"tool\":\"SERVER/TOOL\",\"arguments\":{...}}; a plain tool name will do while no other server
-has it. For each there is a line {\"line\":N,\"tool\":...,\"result\":...} or {...,\"error\":...}, in the order
-of the calls unless --unordered. It is done, with exit code 0, if every call has a result.
+A line is {\"tool\":\"SERVER/TOOL\",\"arguments\":{...}}; a plain tool name will do while no other
+server has it. Each call gives a line {\"line\":N,\"tool\":...,\"result\":...}, or \"error\" in place of
+\"result\", in the order of the calls unless --unordered. It is done, with exit code 0, if every
+call has a result.
 
 Example:
   attache batch calls.jsonl

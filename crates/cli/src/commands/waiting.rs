@@ -3,8 +3,8 @@
 //! Owns what a terminal shows of servers that have not answered yet. Whoever answers is printed by
 //! the command, above.
 
-use std::collections::BTreeSet;
-use std::time::{Duration, SystemTime};
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::{Duration, Instant};
 
 use attache::host::Host;
 use attache::host::config::ServerName;
@@ -27,6 +27,18 @@ pub(super) struct Waiting {
     missing: BTreeSet<ServerName>,
     all: usize,
     board: Option<Board>,
+    /// When each began what it does, as far as it was seen.
+    since: BTreeMap<ServerName, (Doing, Instant)>,
+}
+
+/// What a server does that has not answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Doing {
+    Starts,
+    Answers,
+    FailedOnce,
+    Other(&'static str),
+    WaitsForItsTurn,
 }
 
 impl Waiting {
@@ -38,6 +50,7 @@ impl Waiting {
             all: missing.len(),
             missing,
             board: output.board(),
+            since: BTreeMap::new(),
         }
     }
 
@@ -56,24 +69,31 @@ impl Waiting {
     }
 
     /// Lets a moment pass and shows who is waited for by then.
-    pub(super) async fn look(&self) {
-        match &self.board {
-            Some(board) => {
-                tokio::time::sleep(LOOK).await;
-                board.show(&self.text(board.lines()));
+    pub(super) async fn look(&mut self) {
+        if self.board.is_none() {
+            return std::future::pending().await;
+        }
+        tokio::time::sleep(LOOK).await;
+        if let Some(board) = &self.board {
+            let most = board.lines();
+            let text = self.text(most);
+            if let Some(board) = &self.board {
+                board.show(&text);
             }
-            None => std::future::pending().await,
         }
     }
 
-    fn text(&self, most: usize) -> Text {
+    fn text(&mut self, most: usize) -> Text {
         let snapshot = self.host.snapshot();
-        let is_missing = |server: &&ServerSnapshot| self.missing.contains(&server.name);
-        let mut missing: Vec<&ServerSnapshot> =
-            snapshot.servers.iter().filter(is_missing).collect();
-        // Those that have a place come first.
-        missing.sort_by_key(|server| server.queued || server.state == ServerState::Configured);
-        let names = missing.iter().map(|server| server.name.as_str());
+        let mut missing = Vec::new();
+        for server in &snapshot.servers {
+            if self.missing.contains(&server.name) {
+                missing.push((self.doing(server), &server.name));
+            }
+        }
+        // Those that wait for their turn come last.
+        missing.sort();
+        let names = missing.iter().map(|(_, name)| name.as_str());
         let width = width(names, WIDEST_NAME);
         let mut text = Text::new();
         if self.all > 1 {
@@ -88,12 +108,13 @@ impl Waiting {
             true => most - 1,
             false => missing.len(),
         };
-        for server in &missing[..shown] {
+        for (doing, name) in &missing[..shown] {
+            let since = self.since.get(*name).map(|(_, since)| *since);
             text.plain("  ")
-                .column(Style::Plain, server.name.as_str(), width)
+                .column(Style::Plain, name.as_str(), width)
                 .plain("  ")
                 .hang()
-                .faint(&waits_for(server))
+                .faint(&doing.words(since))
                 .end_line();
         }
         if shown < missing.len() {
@@ -101,6 +122,25 @@ impl Waiting {
             text.faint(&rest).end_line();
         }
         text
+    }
+
+    fn doing(&mut self, server: &ServerSnapshot) -> Doing {
+        let doing = match server.state {
+            ServerState::Configured => Doing::WaitsForItsTurn,
+            ServerState::Starting if self.host.is_queued(server.name.as_str()) => {
+                Doing::WaitsForItsTurn
+            }
+            ServerState::Starting => Doing::Starts,
+            ServerState::Ready => Doing::Answers,
+            ServerState::BackingOff => Doing::FailedOnce,
+            other => Doing::Other(other.as_str()),
+        };
+        let seen = self.since.get(&server.name).map(|(doing, _)| *doing);
+        if seen != Some(doing) {
+            let now = (doing, Instant::now());
+            self.since.insert(server.name.clone(), now);
+        }
+        doing
     }
 
     /// What becomes of a command that a person stops while servers are missing.
@@ -119,20 +159,18 @@ impl Waiting {
     }
 }
 
-/// What a server does that has not answered.
-fn waits_for(server: &ServerSnapshot) -> String {
-    let since = SystemTime::UNIX_EPOCH + Duration::from_millis(server.since_ms);
-    let seconds = since.elapsed().unwrap_or_default().as_secs();
-    let doing = match server.state {
-        ServerState::Configured => return "waits for its turn to start".to_owned(),
-        ServerState::Starting if server.queued => return "waits for its turn to start".to_owned(),
-        ServerState::Starting => "starting",
-        ServerState::Ready => "asked for its lists",
-        ServerState::BackingOff => "failed, tries again",
-        other => return other.as_str().to_owned(),
-    };
-    match seconds {
-        0 => doing.to_owned(),
-        _ => format!("{doing}, {seconds} s"),
+impl Doing {
+    fn words(self, since: Option<Instant>) -> String {
+        let doing = match self {
+            Self::Starts => "starting",
+            Self::Answers => "asked for its lists",
+            Self::FailedOnce => "failed, tries again",
+            Self::Other(state) => state,
+            Self::WaitsForItsTurn => return "waits for its turn to start".to_owned(),
+        };
+        match since.map_or(0, |since| since.elapsed().as_secs()) {
+            0 => doing.to_owned(),
+            seconds => format!("{doing}, {seconds} s"),
+        }
     }
 }

@@ -168,7 +168,11 @@ impl Text {
                 };
                 rendered.push_str(&whole.render(colour));
             } else {
-                Folding::new(line, width).write(line, colour, &mut rendered);
+                let gap = Folding::new(line, width).write(line, colour, &mut rendered);
+                if !is_whole {
+                    // A question ends with the space before its answer.
+                    rendered.push_str(&gap);
+                }
             }
             if is_whole {
                 rendered.push('\n');
@@ -232,7 +236,8 @@ impl Folding {
         }
     }
 
-    fn write(&self, line: &[Span], colour: Colour, rendered: &mut String) {
+    /// Writes a line, and gives back the spaces at its end.
+    fn write(&self, line: &[Span], colour: Colour, rendered: &mut String) -> String {
         // Spaces are kept back until a word follows on the same line.
         let (mut column, mut gap, mut has_words) = (0, String::new(), false);
         for span in line {
@@ -281,6 +286,7 @@ impl Folding {
             }
             styled(style, &run, colour, rendered);
         }
+        gap
     }
 
     /// Spaces before a command have been written, and count.
@@ -463,6 +469,13 @@ mod tests {
             "\u{1b}[2mtry:\u{1b}[0m attache call lisp/evaluate-lisp \\\n  code='(expt 2 200)' limit=1\n"
         );
         assert!(text.render(Colour::Off).starts_with("try: attache call"));
+    }
+
+    #[test]
+    fn a_question_keeps_the_space_before_its_answer() {
+        let mut text = Text::new();
+        text.add(Style::Name, "answer: ");
+        assert_eq!(text.render_within(Colour::Off, 80), "answer: ");
     }
 
     #[test]

@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 
 use portable_pty::{Child, CommandBuilder, PtySize, SlavePty, native_pty_system};
 
-use crate::harness::PATIENCE;
+/// How long anything may take that a test waits for on a screen: twenty servers start meanwhile.
+const PATIENCE: Duration = Duration::from_secs(240);
 
 /// What the test writes behind the last word of a command, to know that it has read all of it: a
 /// title for the window, which no row shows.

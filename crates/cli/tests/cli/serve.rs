@@ -108,10 +108,13 @@ fn its_help() {
 
     Options:
           --http <ADDR>
-              Serve HTTP at this address instead of stdin and stdout
+              Serve HTTP at this address instead of stdin and stdout: 127.0.0.1:8080, :8080 or 8080
 
           --token-env <VAR>
               Let only those in over HTTP who bring the token in this environment variable; repeated, each token is somebody else's
+
+          --host <NAME>
+              A name by which other machines ask for it; may be repeated
 
           --strict-initialized
               Refuse what a client asks before it has said that it is initialized, and a second initialize
@@ -133,6 +136,6 @@ fn its_help() {
 
     Example:
       attache tools -- attache serve lisp
-      attache serve demo --http 127.0.0.1:8080 --era legacy
+      attache serve demo --http 8080 --era legacy
     ");
 }
