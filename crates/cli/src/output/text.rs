@@ -225,7 +225,7 @@ impl Folding {
             }
         }
         let wanted = hang.or(first_word).unwrap_or(0);
-        let fits = wanted + LEAST_ROOM <= width;
+        let fits = wanted == 0 || wanted + LEAST_ROOM <= width;
         Self {
             width,
             indent: match fits {
@@ -484,7 +484,7 @@ mod tests {
         text.add(Style::Bad, "one two").end_line();
         assert_eq!(
             text.render_within(Colour::On, 5),
-            "\u{1b}[31mone\u{1b}[0m\n    \u{1b}[31mtwo\u{1b}[0m\n"
+            "\u{1b}[31mone\u{1b}[0m\n\u{1b}[31mtwo\u{1b}[0m\n"
         );
     }
 

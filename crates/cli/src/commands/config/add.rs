@@ -19,8 +19,8 @@ use crate::target::Target;
 /// Add a server to attache.toml, keeping its comments; nothing is started
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-It goes into the file that counts here (`attache config path`), or else your own. Values may refer to
-environment variables: --env 'KEY=${KEY}' writes the reference, and no secret into the file.
+It goes into the file that counts here (`attache config path`), or else your own. Values may refer
+to environment variables: --env 'KEY=${KEY}' writes the reference, and no secret into the file.
 
 Example:
   attache config add time -- uvx mcp-server-time
