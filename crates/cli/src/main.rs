@@ -26,6 +26,9 @@ use std::process::ExitCode;
 use crate::failure::Failure;
 use crate::invocation::Invocation;
 
+/// The fewest threads that serve clients over HTTP.
+const MIN_SERVING_THREADS: usize = 4;
+
 fn main() -> ExitCode {
     // Servers run as the same user, and the environment holds more than each may know. Guardians
     // come by here as well.
@@ -53,11 +56,13 @@ fn main() -> ExitCode {
 }
 
 /// One thread is enough to wait on one server, and the fastest to start. Many clients share several:
-/// what one of them sends holds up one.
+/// what one of them sends holds up one. On few cores the system divides them better than we can.
 fn runtime(invocation: &Invocation) -> tokio::runtime::Builder {
-    if invocation.serves_many_clients() {
-        tokio::runtime::Builder::new_multi_thread()
-    } else {
-        tokio::runtime::Builder::new_current_thread()
+    if !invocation.serves_many_clients() {
+        return tokio::runtime::Builder::new_current_thread();
     }
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let mut runtime = tokio::runtime::Builder::new_multi_thread();
+    runtime.worker_threads(cores.max(MIN_SERVING_THREADS));
+    runtime
 }

@@ -34,7 +34,9 @@ const RISE: Duration = Duration::from_secs(1);
 fn main() -> Result<()> {
     // As `attache serve --http` does it: what one client sends holds up one thread.
     if std::env::args().any(|argument| argument == "--serve") {
-        return Runtime::new()?.block_on(serve());
+        let mut threads = tokio::runtime::Builder::new_multi_thread();
+        let runtime = threads.worker_threads(4).enable_all().build()?;
+        return runtime.block_on(serve());
     }
     let client = tokio::runtime::Builder::new_current_thread()
         .enable_all()
