@@ -1,34 +1,39 @@
 //! `attache call`.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use attache::TaskStart;
 use attache::host::Call as HostCall;
 use attache::host::names::ToolName;
 use attache::host::policy::CallOrigin;
-use attache::protocol::{CallToolResult, Content, Ending, Extra, Json, Payload, Tool};
+use attache::protocol::{CallToolResult, Content, Ending, Json, Payload, Tool};
+use attache_view::document::Document;
+use attache_view::form::Form;
 
 use super::load::Load;
 use super::shape::Shape;
-use super::{Context, Known, Typed, Verb, listing};
+use super::{Context, Known, Typed, Verb, listing, save};
 use crate::args::{ProgressArgs, ServerArgs};
-use crate::arguments::{self, Given, Schema};
+use crate::arguments::{self, Validation};
 use crate::command_host::CommandHost;
 use crate::failure::{self, Failure, Kind};
-use crate::output::{Format, Text, human};
+use crate::output::{Format, Text, Verbosity, human};
 
 /// Call a tool
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Tool arguments:
   key=value       a value of the type that the tool's schema says; text if it allows text.
-                  Repeat the key for a list; a.b=value reaches into an object.
+                  Repeat the key for a list; a.b=value reaches into an object, a[0]=value
+                  into a list.
   key=@file       the same, read from a file (- is stdin)
   key:=json       a JSON value, for example count:=3, tags:='[\"a\"]', note:=null
   key:=@file      the same, read from a file
 
 The tools are listed first, to know these types and to say so if there is no such tool;
---no-list calls without looking.
+--no-list calls without looking. Arguments are checked before they are sent;
+--no-validate sends them as they are, a word that is not of its type as text.
 
 Example:
   attache call notes/search query=tea
@@ -46,6 +51,9 @@ pub(crate) struct Call {
     /// Do not list the tools first
     #[arg(long)]
     no_list: bool,
+    /// Send the arguments even if they do not fit the tool's schema
+    #[arg(long)]
+    no_validate: bool,
     /// Call it without asking where the policy says to ask
     #[arg(short, long)]
     yes: bool,
@@ -55,6 +63,9 @@ pub(crate) struct Call {
     shape: Shape,
     #[command(flatten)]
     load: Load,
+    /// Save the first image, sound or other bytes; into a folder, all
+    #[arg(long, alias = "out", value_name = "FILE|FOLDER/")]
+    save: Option<PathBuf>,
     #[command(flatten)]
     servers: ServerArgs,
 }
@@ -66,35 +77,41 @@ impl Verb for Call {
     async fn run(self, context: &Context) -> Result<(), Failure> {
         let output = &context.output;
         self.shape.check(output.format)?;
-        let (arguments, lone) = match self.arguments.as_slice() {
+        let (words, lone) = match self.arguments.as_slice() {
             // Who pastes an object means all arguments.
             [object] if self.args.is_none() && object.trim_start().starts_with('{') => {
-                (Vec::new(), Some(object))
+                (&[][..], Some(object.as_str()))
             }
-            words => (Given::parse_all(words)?, None),
+            words => (words, None),
         };
-        let whole = match self.args.as_ref().or(lone) {
-            Some(word) => arguments::read_whole(word)?,
-            None => Extra::default(),
-        };
+        let arguments = arguments::parse(words)?;
+        let whole = self.args.as_deref().or(lone).map(arguments::read_whole);
+        let whole = whole.transpose()?;
         let (_, selection) = self.servers.selection()?;
         let selection = selection.narrowed_by(&self.tool)?.approved(self.yes);
         let session = context.open(selection).await?;
-        let (server, name, schema, way) = if self.no_list {
+        let (server, name, form, promised, way) = if self.no_list {
             let found = session.run(session.host.resolve::<Tool>(&self.tool));
             let found = found.await?;
-            (found.server, found.tool, Schema::parse("{}"), Way::Request)
+            (found.server, found.tool, Form::any(), None, Way::Request)
         } else {
             let (server, tool) = listing::find::<Tool>(&self.tool, "tool", session, output).await?;
             let way = Way::of(&tool, server.as_str(), session);
-            let schema = Schema::of_tool(&tool);
-            (server, tool.name, schema, way)
+            let form = Form::of_tool(&tool);
+            (server, tool.name, form, tool.output_schema, way)
         };
-        let assembled = arguments::assemble(whole, &arguments, &schema, &name)?;
-        for unmentioned in &assembled.unmentioned {
-            output.note(&format!(
-                "the schema of {name} does not mention \"{unmentioned}\"; it is sent all the same"
-            ));
+        let validation = match self.no_validate {
+            true => Validation::Skipped,
+            false => Validation::Required,
+        };
+        let assembled = arguments::assemble(whole, &arguments, &form, &name, validation)?;
+        for note in &assembled.notes {
+            output.note(note);
+        }
+        if output.verbosity == Verbosity::Verbose {
+            for unchecked in &assembled.unchecked {
+                output.note(&format!("left to the server to check: {unchecked}"));
+            }
         }
         if self.load.is_wanted() {
             let arguments = Json::from_serialize(&assembled.arguments)
@@ -135,12 +152,16 @@ impl Verb for Call {
         if self.shape.prints() {
             self.shape.print(&document, &result, output)?;
         } else if output.format == Format::Human {
-            output.text(&show(&result))?;
+            let document = || Document::of_call(&result, promised.as_ref());
+            output.answer(document, || show(&result))?;
         }
         if result.is_error {
             return Err(failed(&name, &result, output.format).of(server.as_str()));
         }
-        self.shape.save(&result, output)
+        match &self.save {
+            Some(place) => save::binaries(&result.content, place, &name, output),
+            None => Ok(()),
+        }
     }
 
     fn complete(typed: &Typed, known: &Known) -> Vec<String> {
@@ -150,12 +171,13 @@ impl Verb for Call {
         let Some(tool) = known.find::<Tool>(name) else {
             return Vec::new();
         };
-        let schema = Schema::of_tool(&tool);
+        let form = Form::of_tool(&tool);
         if let Some((key, _)) = typed.current.split_once('=') {
-            let values = schema.choices_for(key).into_iter();
+            let values = form.values_of_key(key).into_iter();
             return values.map(|value| format!("{key}={value}")).collect();
         }
-        typed.keys_without_value(schema.names().iter().map(String::as_str))
+        let names = form.members_at(&[]);
+        typed.keys_without_value(names.iter().map(|(name, _)| name.as_str()))
     }
 }
 

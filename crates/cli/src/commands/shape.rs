@@ -1,16 +1,13 @@
-//! Results for scripts: a part of them, their bare text or bytes, or a file.
+//! Results for scripts: a part of them, or their bare text or bytes.
 //!
-//! Owns the options `--raw`, `--jq` and `--out` of `attache call`. What a person sees is printed
+//! Owns the options `--raw` and `--jq` of `attache call`. What a person sees is printed
 //! elsewhere.
-
-use std::path::PathBuf;
 
 use attache::protocol::{CallToolResult, Content};
 use jaq_core::load::{Arena, File, Loader};
 use jaq_core::{Compiler, Ctx, Vars, data, unwrap_valr};
 use jaq_json::{Val, read};
 
-use super::save;
 use crate::base64;
 use crate::failure::Failure;
 use crate::output::{Format, Output};
@@ -18,9 +15,6 @@ use crate::output::{Format, Output};
 /// What a script wants of a result.
 #[derive(Debug, clap::Args)]
 pub(super) struct Shape {
-    /// Save the first image, sound or other bytes, or else the text
-    #[arg(long, value_name = "FILE")]
-    out: Option<PathBuf>,
     /// Print text and bytes as they are, and nothing else
     #[arg(long)]
     raw: bool,
@@ -65,22 +59,6 @@ impl Shape {
             });
         }
         output.contents(&bare(result)?)
-    }
-
-    /// Saves a result, if that is wanted.
-    pub(super) fn save(&self, result: &CallToolResult, output: &Output) -> Result<(), Failure> {
-        let Some(file) = &self.out else {
-            return Ok(());
-        };
-        let is_binary = |block: &Content| match block {
-            Content::Image(_) | Content::Audio(_) => true,
-            Content::Resource(embedded) => embedded.resource.blob.is_some(),
-            _ => false,
-        };
-        match result.content.iter().any(is_binary) {
-            true => save::first_binary(&result.content, file, output),
-            false => save::bytes(&bare(result)?, file, output),
-        }
     }
 }
 

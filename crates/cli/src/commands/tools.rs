@@ -2,13 +2,13 @@
 
 use attache::host::catalog::{Aggregate, Offered};
 use attache::protocol::{Json, Tool};
+use attache_view::form::Form;
 use serde::Serialize;
 
 use super::listing::{self, Answered, Listed};
 use super::one_tool;
 use super::{Context, Known, Typed, Verb};
 use crate::args::{Completeness, ServerArgs};
-use crate::arguments::Schema;
 use crate::failure::Failure;
 use crate::output::json;
 use crate::output::text::{first_sentence, width};
@@ -106,7 +106,7 @@ fn rows<'a>(
         let tool = &offered.entry;
         let description = tool.description.as_deref().or(tool.title.as_deref());
         let description = description.unwrap_or_default();
-        let signature = Schema::of_tool(tool).signature();
+        let signature = Form::of_tool(tool).signature();
         let sentence = Some(first_sentence(description));
         text.append(human::entry(name, width, sentence.as_deref(), &[signature]));
         if verbosity == Verbosity::Verbose && Some(description.trim()) != sentence.as_deref() {

@@ -6,7 +6,7 @@
 
 use unicode_width::UnicodeWidthStr as _;
 
-use super::safe_text;
+use super::{columns, safe_text};
 
 /// The least room that is worth a column of its own. Where less is left, what stands in it begins a
 /// line of its own.
@@ -42,6 +42,10 @@ pub(crate) enum Style {
     Good,
     Warning,
     Bad,
+    Heading,
+    Emphasis,
+    Code,
+    Link,
 }
 
 /// Whether styles are written.
@@ -60,6 +64,21 @@ impl Style {
             Self::Good => "32",
             Self::Warning => "33",
             Self::Bad => "31",
+            Self::Heading => "1;4",
+            Self::Emphasis => "3",
+            Self::Code => "36",
+            Self::Link => "4",
+        }
+    }
+}
+
+impl Span {
+    /// A block of many lines is one piece that ends its last line itself.
+    fn ends_line(&self) -> bool {
+        match self {
+            Self::End => true,
+            Self::Verbatim(_, text) => text.ends_with('\n'),
+            Self::Words(..) | Self::Command(_) | Self::Hang => false,
         }
     }
 }
@@ -127,12 +146,36 @@ impl Text {
 
     /// Adds text of several lines, ended by a line break.
     pub(crate) fn block(&mut self, style: Style, text: &str) -> &mut Self {
-        let text = safe_text::block(text);
+        let mut text = safe_text::block(text).into_owned();
+        if style == Style::Plain {
+            // A large answer is one piece.
+            if !text.is_empty() && !text.ends_with('\n') {
+                text.push('\n');
+            }
+            self.spans.push(Span::Verbatim(style, text));
+            return self;
+        }
         for line in text.lines() {
             self.spans.push(Span::Verbatim(style, line.to_owned()));
             self.end_line();
         }
         self
+    }
+
+    /// The lines of it, each ended by a line break.
+    pub(crate) fn into_lines(self) -> Vec<Self> {
+        let mut lines = vec![Self::new()];
+        for span in self.spans {
+            let ends_line = span.ends_line();
+            if let Some(line) = lines.last_mut() {
+                line.spans.push(span);
+            }
+            if ends_line {
+                lines.push(Self::new());
+            }
+        }
+        lines.retain(|line| !line.spans.is_empty());
+        lines
     }
 
     pub(crate) fn append(&mut self, mut other: Self) -> &mut Self {
@@ -159,20 +202,18 @@ impl Text {
     /// Writes it with lines of at most this many columns, as far as words allow.
     pub(crate) fn render_within(&self, colour: Colour, width: usize) -> String {
         let mut rendered = String::new();
-        for line in self.spans.split_inclusive(|span| matches!(span, Span::End)) {
+        for line in self.spans.split_inclusive(Span::ends_line) {
             let is_whole = matches!(line.last(), Some(Span::End));
             let line = &line[..line.len() - usize::from(is_whole)];
-            if line.iter().any(|span| matches!(span, Span::Verbatim(..))) {
+            let is_verbatim = line.iter().any(|span| matches!(span, Span::Verbatim(..)));
+            // A question that waits for its answer stays as it is written.
+            if is_verbatim || !is_whole {
                 let whole = Self {
                     spans: line.to_vec(),
                 };
                 rendered.push_str(&whole.render(colour));
             } else {
-                let gap = Folding::new(line, width).write(line, colour, &mut rendered);
-                if !is_whole {
-                    // A question ends with the space before its answer.
-                    rendered.push_str(&gap);
-                }
+                Folding::new(line, width).write(line, colour, &mut rendered);
             }
             if is_whole {
                 rendered.push('\n');
@@ -236,8 +277,7 @@ impl Folding {
         }
     }
 
-    /// Writes a line, and gives back the spaces at its end.
-    fn write(&self, line: &[Span], colour: Colour, rendered: &mut String) -> String {
+    fn write(&self, line: &[Span], colour: Colour, rendered: &mut String) {
         // Spaces are kept back until a word follows on the same line.
         let (mut column, mut gap, mut has_words) = (0, String::new(), false);
         for span in line {
@@ -286,7 +326,6 @@ impl Folding {
             }
             styled(style, &run, colour, rendered);
         }
-        gap
     }
 
     /// Spaces before a command have been written, and count.
@@ -356,7 +395,7 @@ fn pieces(text: &str) -> impl Iterator<Item = &str> {
 
 /// The width of a column for these texts, between two limits.
 pub(crate) fn width<'a>(texts: impl Iterator<Item = &'a str>, most: usize) -> usize {
-    let longest = texts.map(|text| safe_text::one_line(text).width());
+    let longest = texts.map(|text| columns::width(&safe_text::one_line(text)));
     longest.max().unwrap_or(0).min(most)
 }
 

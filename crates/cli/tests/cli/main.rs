@@ -11,6 +11,7 @@ mod exchange;
 mod failures;
 #[cfg(unix)]
 mod first_minutes;
+mod forms;
 mod harness;
 mod help;
 mod hostile;

@@ -152,17 +152,6 @@ fn bytes_come_out_as_they_are() {
     command.args(["call", "get-tiny-image", "--jq", ".content[1].data", "--"]);
     let outcome = finish(command.args(everything())).expect(0);
     assert!(outcome.stdout.starts_with("\"iVBOR"), "{outcome:?}");
-    let folder = Folder::new("out-text");
-    let file = folder.path().join("said");
-    let words = [
-        "call",
-        "echo",
-        "message=hi",
-        "--out",
-        &file.display().to_string(),
-    ];
-    run_on(&everything(), &words).expect(0);
-    assert_eq!(std::fs::read_to_string(file).unwrap(), "Echo: hi");
 }
 
 #[test]
