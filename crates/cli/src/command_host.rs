@@ -184,6 +184,13 @@ impl CommandHost {
         {
             let _ = tokio::time::timeout(WRITE_PATIENCE, self.host.flushed()).await;
         }
+        if let Some(log) = self.host.call_log()
+            && let Some(problem) = log.problem()
+        {
+            let folder = log.folder().display();
+            let note = format!("the call log in {folder} was not written: {problem}");
+            self.output.note(&note);
+        }
         if self.output.verbosity == Verbosity::Verbose {
             tokio::time::sleep(STDERR_PATIENCE).await;
         }

@@ -5,7 +5,9 @@
 
 use std::path::PathBuf;
 
-use attache::host::config::{Config, Found, Problem, Severity, UserEnvironment, find};
+use attache::host::config::{
+    Config, Found, LogRules, Problem, Severity, UserEnvironment, find,
+};
 use attache::host::trust::{Loaded, Trust, TrustState, Untrusted, WrittenServer};
 
 use crate::failure::Failure;
@@ -75,6 +77,15 @@ impl Configuration {
         }
         let runnable = loaded.into_runnable();
         runnable.map(Some).map_err(|untrusted| refusal(&untrusted))
+    }
+
+    /// What the file that counts says about logs. One that is not approved, or cannot be read, says
+    /// nothing: what it keeps from running is told elsewhere.
+    pub(crate) fn log_rules(&self) -> LogRules {
+        match self.load() {
+            Ok(Some(loaded)) if loaded.trust == TrustState::Trusted => loaded.config().log.clone(),
+            _ => LogRules::default(),
+        }
     }
 
     /// The memory of approved project files, if there is a place for it.

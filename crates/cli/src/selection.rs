@@ -7,11 +7,14 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use attache::host::call_log::{CallLog, call_log_folder};
 use attache::host::config::{
-    Config, Origin, Problem, Restart, RestartWhen, ServerConfig, ServerName, Severity, Source,
+    CallLogging, Config, Origin, Problem, Restart, RestartWhen, ServerConfig, ServerName, Severity, Source,
 };
 use attache::host::policy::{Answers, Lock, Pins};
-use attache::host::{Accounts, Error, Host, HostBuilder, Lifetime, nearest};
+use attache::host::{
+    Accounts, Error, Host, HostBuilder, Lifetime, configured_log_folder, nearest,
+};
 use attache::protocol::LogLevel;
 use attache::{EraChoice, Proxy, Server};
 use attache_builtin::demo;
@@ -87,6 +90,9 @@ struct Places {
     logins: Option<PathBuf>,
     /// Which servers are probed in vain is remembered of typed ones too.
     probes: Option<PathBuf>,
+    /// Calls of typed servers are the user's too. Those of others are where their configuration
+    /// says.
+    calls_of_typed: Option<PathBuf>,
 }
 
 impl ServerSelection {
@@ -108,6 +114,9 @@ impl ServerSelection {
         };
         selection.places.logins = configuration.logins_folder();
         selection.places.probes = configuration.state_folder();
+        if selection.typed.is_some() {
+            selection.places.calls_of_typed = call_log_of(configuration);
+        }
         selection.log_level = overrides.log_level;
         if overrides.are_for_one_server() && selection.len() > 1 {
             return Err(Failure::usage("--env and --cwd are for one server")
@@ -335,11 +344,22 @@ impl ServerSelection {
         if let Some(folder) = self.places.probes {
             builder = builder.probes_folder(folder);
         }
+        if let Some(folder) = self.places.calls_of_typed {
+            builder = builder.call_log(CallLog::in_folder(folder));
+        }
         if let Some(server) = self.typed {
             builder = builder.adhoc_server(server);
         }
         Ok(builder)
     }
+}
+
+/// Where the calls of typed servers are written down, unless the user's file says that none are.
+fn call_log_of(configuration: &Configuration) -> Option<PathBuf> {
+    let rules = configuration.log_rules();
+    let state = configuration.state_folder()?;
+    let folder = call_log_folder(&configured_log_folder(&rules, &state));
+    (rules.calls == CallLogging::On).then_some(folder)
 }
 
 /// The servers that commands are about while nothing is configured.

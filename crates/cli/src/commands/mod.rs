@@ -70,6 +70,7 @@ verbs! {
     watch::Watch,
     serve::Serve,
     logs::Logs,
+    history::History,
     doctor::Doctor,
     trust::Trust,
     auth::Auth,

@@ -11,6 +11,7 @@ mod failures;
 mod forms;
 mod harness;
 mod help;
+mod history;
 mod hostile;
 #[cfg(target_os = "linux")]
 mod privacy;
