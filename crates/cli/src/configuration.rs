@@ -5,9 +5,7 @@
 
 use std::path::PathBuf;
 
-use attache::host::config::{
-    Config, Found, LogRules, Problem, Severity, UserEnvironment, find,
-};
+use attache::host::config::{Config, Found, LogRules, Problem, Severity, UserEnvironment, find};
 use attache::host::trust::{Loaded, Trust, TrustState, Untrusted, WrittenServer};
 
 use crate::failure::Failure;

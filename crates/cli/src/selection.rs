@@ -6,19 +6,20 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use attache::host::call_log::{CallLog, call_log_folder};
 use attache::host::config::{
-    CallLogging, Config, Origin, Problem, Restart, RestartWhen, ServerConfig, ServerName, Severity, Source,
+    CallLogging, Config, Origin, Problem, Restart, RestartWhen, ServerConfig, ServerName, Severity,
+    Source, Start,
 };
 use attache::host::policy::{Answers, Lock, Pins};
-use attache::host::{
-    Accounts, Error, Host, HostBuilder, Lifetime, configured_log_folder, nearest,
-};
+use attache::host::{Accounts, Error, Host, HostBuilder, Lifetime, configured_log_folder, nearest};
 use attache::protocol::LogLevel;
 use attache::{EraChoice, Proxy, Server};
 use attache_builtin::demo;
 
+use crate::attach::Place;
 use crate::configuration::{Configuration, problem_failure};
 use crate::failure::Failure;
 use crate::overrides::Overrides;
@@ -76,6 +77,10 @@ pub(crate) struct ServerSelection {
     is_approved: bool,
     /// From which level on the servers' logs are shown.
     log_level: Option<LogLevel>,
+    /// Where a process may keep these servers running.
+    shared: Option<Place>,
+    /// How long one request may take, if that was typed.
+    timeout: Option<Duration>,
     places: Places,
 }
 
@@ -118,6 +123,10 @@ impl ServerSelection {
             selection.places.calls_of_typed = call_log_of(configuration);
         }
         selection.log_level = overrides.log_level;
+        selection.timeout = overrides.timeout();
+        if selection.typed.is_none() && overrides.can_share() {
+            selection.shared = Place::of_running(configuration);
+        }
         if overrides.are_for_one_server() && selection.len() > 1 {
             return Err(Failure::usage("--env and --cwd are for one server")
                 .hint("name it, or give its command after `--`"));
@@ -210,8 +219,31 @@ impl ServerSelection {
         Ok(self)
     }
 
+    /// Where a process may keep all of these servers running. Those inside this executable are
+    /// nobody's but the command's.
+    pub(crate) fn shared(&self) -> Option<&Place> {
+        let is_written_down = |server: &ServerConfig| server.source.file.is_some();
+        self.shared
+            .as_ref()
+            .filter(|_| self.servers().all(is_written_down))
+    }
+
+    /// How long one request may take, if that was typed.
+    pub(crate) fn timeout(&self) -> Option<Duration> {
+        self.timeout
+    }
+
+    /// The same servers, none of which is started before it is needed.
+    pub(crate) fn lazily(mut self) -> Self {
+        for server in self.config.servers.values_mut() {
+            server.start = Start::Lazy;
+        }
+        self
+    }
+
     /// The same, with one attempt to start each server.
     pub(crate) fn tried_once(mut self) -> Self {
+        self.shared = None;
         for server in self.config.servers.values_mut() {
             server.restart.when = RestartWhen::Never;
         }
@@ -306,6 +338,7 @@ impl ServerSelection {
 
     /// The same servers, whose tools are looked at without being pinned.
     pub(crate) fn unpinned(mut self) -> Self {
+        self.shared = None;
         self.places.pins = None;
         self.places.lock = None;
         self

@@ -6,10 +6,11 @@
 use std::cell::OnceCell;
 
 pub(crate) use self::complete::{Known, Typed};
+use crate::attach::Attached;
 use crate::command_host::CommandHost;
 use crate::failure::{Exit, Failure};
 use crate::invocation::Invocation;
-use crate::output::Output;
+use crate::output::{Output, Verbosity};
 use crate::selection::ServerSelection;
 
 /// A verb. Its fields are its arguments; what it needs shows in the groups it flattens.
@@ -69,6 +70,8 @@ verbs! {
     prompt::Prompt,
     watch::Watch,
     serve::Serve,
+    up::Up,
+    down::Down,
     logs::Logs,
     history::History,
     doctor::Doctor,
@@ -123,7 +126,12 @@ impl Context {
     /// Makes the servers ready that the verb is about, once in its run.
     pub(crate) async fn open(&self, selection: ServerSelection) -> Result<&CommandHost, Failure> {
         let log_level = selection.log_level();
-        let opened = CommandHost::open(selection, &self.output)?;
+        // What servers write to stderr is seen only where they are started.
+        let attached = match selection.shared() {
+            Some(place) if self.output.verbosity == Verbosity::Normal => Attached::to(place).await,
+            _ => None,
+        };
+        let opened = CommandHost::open(selection, attached, &self.output)?;
         let host = self.host.get_or_init(|| opened);
         if let Some(level) = log_level {
             host.set_log_level(level).await?;

@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "everything here is a test")]
 
+#[cfg(target_os = "linux")]
+mod attach;
 mod builtin;
 mod completion;
 mod configured;

@@ -99,7 +99,7 @@ impl Verb for Doctor {
         let selection = selection.tried_once();
         let unrestricted = selection.unrestricted();
         let accounts = selection.accounts();
-        let session = CommandHost::open(selection, output)?;
+        let session = CommandHost::open(selection, None, output)?;
         let examined = examine_all(&session, unrestricted, accounts, &target).await;
         session.close().await;
         let mut findings = examined?;
