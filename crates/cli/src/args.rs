@@ -5,9 +5,9 @@
 //! order of their numbers.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use clap::Args;
+use clap::{Args, ValueEnum as _};
 
 use crate::command_host::CommandHost;
 use crate::commands::Context;
@@ -48,6 +48,11 @@ pub(crate) struct ConfigArgs {
 }
 
 impl ConfigArgs {
+    /// The file that was named.
+    pub(crate) fn named(&self) -> Option<&Path> {
+        self.config.as_deref()
+    }
+
     pub(crate) fn configuration(&self) -> Result<Configuration, Failure> {
         Configuration::new(self.config.clone())
     }
@@ -199,4 +204,12 @@ pub(crate) struct ProgressArgs {
         hide_default_value = true
     )]
     pub(crate) progress: ProgressDisplay,
+}
+
+impl ProgressArgs {
+    /// What was typed, or would have been.
+    pub(crate) fn word(&self) -> String {
+        let value = self.progress.to_possible_value();
+        value.map_or_else(String::new, |value| value.get_name().to_owned())
+    }
 }

@@ -7,14 +7,16 @@ use std::time::Duration;
 
 use attache::Client;
 use attache::client::ShutdownForm;
+use attache::host::catalog::{Aggregate, Listable, RejectedEntry};
 use attache::host::config::ServerName;
 use attache::host::events::{Event, EventKind};
 use attache::host::snapshot::ServerState;
-use attache::host::{Accounts, Error, Host};
-use attache::protocol::LogLevel;
+use attache::host::{Accounts, Error, Host, ReadAnswer};
+use attache::protocol::{GetPromptResult, Json, LogLevel, Payload, ProgressParams};
 use tokio::task::JoinHandle;
 
-use crate::ask::{self, Consent, Face};
+use crate::ask::{self, Consent, Face, TerminalQuestions};
+use crate::attach::{Attached, RemoteCall};
 use crate::configuration::problem_failure;
 use crate::failure::{self, Failure};
 use crate::interrupt::Interrupts;
@@ -46,6 +48,10 @@ pub(crate) struct CommandHost {
     output: Output,
     interrupts: Interrupts,
     shutdown: ShutdownForm,
+    /// A process that keeps the servers running.
+    attached: Option<Attached>,
+    timeout: Option<Duration>,
+    is_approved: bool,
     listener: Option<JoinHandle<()>>,
     /// What answers questions.
     face: Option<JoinHandle<()>>,
@@ -53,7 +59,16 @@ pub(crate) struct CommandHost {
 
 impl CommandHost {
     /// Makes the servers ready to be used. None is started before it is needed.
-    pub(crate) fn open(selection: ServerSelection, output: &Output) -> Result<Self, Failure> {
+    /// With a process that keeps them running, most requests go there.
+    pub(crate) fn open(
+        selection: ServerSelection,
+        attached: Option<Attached>,
+        output: &Output,
+    ) -> Result<Self, Failure> {
+        let selection = match attached {
+            Some(_) => selection.lazily(),
+            None => selection,
+        };
         let interrupts = Interrupts::listen()?;
         let misconfigured = selection
             .misconfigured()
@@ -70,6 +85,7 @@ impl CommandHost {
             .find(|form| *form != ShutdownForm::Close)
             .unwrap_or(ShutdownForm::Close);
         let (is_approved, log_level) = (selection.is_approved(), selection.log_level());
+        let timeout = selection.timeout();
         let mut builder = selection.host()?;
         if output.can_ask() {
             // Without a user to ask, servers are not told that they could (C-ELIC-01).
@@ -91,6 +107,9 @@ impl CommandHost {
             output: output.clone(),
             interrupts,
             shutdown,
+            attached,
+            timeout,
+            is_approved,
             listener,
             face,
         })
@@ -155,6 +174,103 @@ impl CommandHost {
         }
     }
 
+    /// The process that keeps the servers running, if there is one.
+    pub(crate) fn attached(&self) -> Option<&Attached> {
+        self.attached.as_ref()
+    }
+
+    /// A list from the process that keeps the servers running. None if there is none, or it has not
+    /// all of it.
+    pub(crate) async fn list_of_attached<T: Listable>(
+        &self,
+    ) -> Result<Option<Aggregate<T>>, Failure> {
+        let Some(attached) = &self.attached else {
+            return Ok(None);
+        };
+        let server = self.only_server();
+        let server = server.as_ref().map(ServerName::as_str);
+        self.unless_interrupted(attached.list(server)).await
+    }
+
+    /// What is offered under a name, from that process.
+    pub(crate) async fn find_in_attached<T: Listable>(
+        &self,
+        name: &str,
+    ) -> Result<Option<(ServerName, T, Vec<RejectedEntry>)>, Failure> {
+        let Some(attached) = &self.attached else {
+            return Ok(None);
+        };
+        let server = self.only_server();
+        let server = server.as_ref().map(ServerName::as_str);
+        self.unless_interrupted(attached.find(name, server)).await
+    }
+
+    /// The contents of a resource, from that process.
+    pub(crate) async fn read_from_attached(
+        &self,
+        uri: &str,
+    ) -> Result<Option<ReadAnswer>, Failure> {
+        let Some(attached) = self.attached.as_ref().filter(|_| self.timeout.is_none()) else {
+            return Ok(None);
+        };
+        let server = self.only_server();
+        let server = server.as_ref().map(ServerName::as_str);
+        self.unless_interrupted(attached.read(uri, server)).await
+    }
+
+    /// A prompt, from that process.
+    pub(crate) async fn prompt_of_attached(
+        &self,
+        name: &str,
+        arguments: &[(String, String)],
+    ) -> Result<Option<GetPromptResult>, Failure> {
+        let Some(attached) = self.attached.as_ref().filter(|_| self.timeout.is_none()) else {
+            return Ok(None);
+        };
+        self.unless_interrupted(attached.prompt(name, arguments))
+            .await
+    }
+
+    /// A call that the process makes which keeps the servers running.
+    pub(crate) async fn call_by_attached(
+        &self,
+        server: &str,
+        tool: &str,
+        arguments: &Json,
+        on_progress: Option<impl FnMut(ProgressParams)>,
+    ) -> Result<Payload, Failure> {
+        let Some(attached) = &self.attached else {
+            return Err(Failure::unexpected("no process keeps the servers running"));
+        };
+        let questions = match self.output.can_ask() {
+            true => ask::TOPICS.to_vec(),
+            false => Vec::new(),
+        };
+        let call = RemoteCall {
+            server,
+            tool,
+            arguments,
+            timeout: self.timeout,
+            approved: self.is_approved,
+            questions,
+        };
+        let answers = TerminalQuestions::new(self.output.clone());
+        let made = attached.call(call, on_progress, &answers);
+        self.unless_interrupted(made).await?
+    }
+
+    async fn unless_interrupted<T>(&self, work: impl Future<Output = T>) -> Result<T, Failure> {
+        tokio::select! {
+            biased;
+            done = work => Ok(done),
+            // Leaving is what cancels it there.
+            () = self.interrupts.raised() => Err(match self.only_server() {
+                Some(server) => failure::cancelled().of(server.as_str()),
+                None => failure::cancelled(),
+            }),
+        }
+    }
+
     /// Waits until the user wants to stop.
     pub(crate) async fn interrupted(&self) {
         self.interrupts.raised().await;
@@ -213,6 +329,13 @@ impl CommandHost {
             .is_err()
         {
             let _ = tokio::time::timeout(WRITE_PATIENCE, self.host.flushed()).await;
+        }
+        if let Some(log) = self.host.call_log()
+            && let Some(problem) = log.problem()
+        {
+            let folder = log.folder().display();
+            let note = format!("the call log in {folder} was not written: {problem}");
+            self.output.note(&note);
         }
         if self.output.verbosity == Verbosity::Verbose {
             tokio::time::sleep(STDERR_PATIENCE).await;

@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use attache::host::config::{Config, Found, Problem, Severity, UserEnvironment, find};
+use attache::host::config::{Config, Found, LogRules, Problem, Severity, UserEnvironment, find};
 use attache::host::trust::{Loaded, Trust, TrustState, Untrusted, WrittenServer};
 
 use crate::failure::Failure;
@@ -95,6 +95,15 @@ impl Configuration {
         match below {
             Some(below) => format!("~/{}", below.display()),
             None => file.display().to_string(),
+        }
+    }
+
+    /// What the file that counts says about logs. One that is not approved, or cannot be read, says
+    /// nothing: what it keeps from running is told elsewhere.
+    pub(crate) fn log_rules(&self) -> LogRules {
+        match self.load() {
+            Ok(Some(loaded)) if loaded.trust == TrustState::Trusted => loaded.config().log.clone(),
+            _ => LogRules::default(),
         }
     }
 

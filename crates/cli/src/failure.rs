@@ -84,6 +84,25 @@ impl From<Ending> for Exit {
     }
 }
 
+impl Exit {
+    /// The exit of a code.
+    pub(crate) fn of_code(code: u8) -> Self {
+        let all = [
+            Self::Done,
+            Self::Unexpected,
+            Self::Usage,
+            Self::Authorization,
+            Self::Unreachable,
+            Self::Failed,
+            Self::TimedOut,
+            Self::Cancelled,
+            Self::OutcomeUnknown,
+        ];
+        let known = all.into_iter().find(|exit| *exit as u8 == code);
+        known.unwrap_or(Self::Unexpected)
+    }
+}
+
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> Self {
         Self::from(exit as u8)

@@ -68,6 +68,33 @@ impl Overrides {
         !self.environment.is_empty() || self.folder.is_some()
     }
 
+    /// Whether a server that others use too can serve a command with these words: they may change
+    /// how long it waits, and not what it talks to.
+    pub(crate) fn can_share(&self) -> bool {
+        let Self {
+            timeout: _,
+            start_timeout,
+            environment,
+            folder,
+            log_level,
+            era,
+            protocol,
+            dialect,
+        } = self;
+        start_timeout.is_none()
+            && environment.is_empty()
+            && folder.is_none()
+            && log_level.is_none()
+            && era.is_none()
+            && protocol.is_none()
+            && dialect.is_none()
+    }
+
+    /// How long one request may take.
+    pub(crate) fn timeout(&self) -> Option<Duration> {
+        self.timeout
+    }
+
     pub(crate) fn apply(&self, server: &mut ServerConfig) {
         let settings = &mut server.server.settings;
         if let Some(era) = self.era {
@@ -128,7 +155,7 @@ pub(crate) fn parse_variable(pair: &str) -> Result<(String, String), String> {
     }
 }
 
-fn parse_time(text: &str) -> Result<Duration, String> {
+pub(crate) fn parse_time(text: &str) -> Result<Duration, String> {
     let digits = text.trim_end_matches(|character: char| character.is_ascii_alphabetic());
     let unit = match &text[digits.len()..] {
         "ms" => 0.001,

@@ -6,16 +6,19 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
+use attache::host::call_log::{CallLog, call_log_folder};
 use attache::host::config::{
-    Config, Origin, Problem, Restart, RestartWhen, ServerConfig, ServerName, Severity, Source,
-    Transport,
+    CallLogging, Config, Origin, Problem, Restart, RestartWhen, ServerConfig, ServerName, Severity,
+    Source, Start, Transport,
 };
 use attache::host::policy::{Answers, Lock, Pins};
-use attache::host::{Accounts, Error, Host, HostBuilder, Lifetime, nearest};
+use attache::host::{Accounts, Error, Host, HostBuilder, Lifetime, configured_log_folder, nearest};
 use attache::protocol::LogLevel;
 use attache::{EraChoice, Proxy, Server};
 
+use crate::attach::Place;
 use crate::configuration::{Configuration, problem_failure};
 use crate::failure::Failure;
 use crate::overrides::Overrides;
@@ -73,6 +76,10 @@ pub(crate) struct ServerSelection {
     is_approved: bool,
     /// From which level on the servers' logs are shown.
     log_level: Option<LogLevel>,
+    /// Where a process may keep these servers running.
+    shared: Option<Place>,
+    /// How long one request may take, if that was typed.
+    timeout: Option<Duration>,
     places: Places,
 }
 
@@ -87,6 +94,9 @@ struct Places {
     logins: Option<PathBuf>,
     /// Which servers are probed in vain is remembered of typed ones too.
     probes: Option<PathBuf>,
+    /// Calls of typed servers are the user's too. Those of others are where their configuration
+    /// says.
+    calls_of_typed: Option<PathBuf>,
 }
 
 impl ServerSelection {
@@ -108,7 +118,14 @@ impl ServerSelection {
         };
         selection.places.logins = configuration.logins_folder();
         selection.places.probes = configuration.state_folder();
+        if selection.typed.is_some() {
+            selection.places.calls_of_typed = call_log_of(configuration);
+        }
         selection.log_level = overrides.log_level;
+        selection.timeout = overrides.timeout();
+        if selection.typed.is_none() && overrides.can_share() {
+            selection.shared = Place::of_running(configuration);
+        }
         if overrides.are_for_one_server() && selection.len() > 1 {
             return Err(Failure::usage("--env and --cwd are for one server")
                 .hint("name it, or give its command after `--`"));
@@ -213,8 +230,31 @@ impl ServerSelection {
         Some((other, url, usual))
     }
 
+    /// Where a process may keep all of these servers running. Those inside this executable are
+    /// nobody's but the command's.
+    pub(crate) fn shared(&self) -> Option<&Place> {
+        let is_written_down = |server: &ServerConfig| server.source.file.is_some();
+        self.shared
+            .as_ref()
+            .filter(|_| self.servers().all(is_written_down))
+    }
+
+    /// How long one request may take, if that was typed.
+    pub(crate) fn timeout(&self) -> Option<Duration> {
+        self.timeout
+    }
+
+    /// The same servers, none of which is started before it is needed.
+    pub(crate) fn lazily(mut self) -> Self {
+        for server in self.config.servers.values_mut() {
+            server.start = Start::Lazy;
+        }
+        self
+    }
+
     /// The same, with one attempt to start each server.
     pub(crate) fn tried_once(mut self) -> Self {
+        self.shared = None;
         for server in self.config.servers.values_mut() {
             server.restart.when = RestartWhen::Never;
         }
@@ -322,6 +362,7 @@ impl ServerSelection {
 
     /// The same servers, whose tools are looked at without being pinned.
     pub(crate) fn unpinned(mut self) -> Self {
+        self.shared = None;
         self.places.pins = None;
         self.places.lock = None;
         self
@@ -360,11 +401,22 @@ impl ServerSelection {
         if let Some(folder) = self.places.probes {
             builder = builder.probes_folder(folder);
         }
+        if let Some(folder) = self.places.calls_of_typed {
+            builder = builder.call_log(CallLog::in_folder(folder));
+        }
         if let Some(server) = self.typed {
             builder = builder.adhoc_server(server);
         }
         Ok(builder)
     }
+}
+
+/// Where the calls of typed servers are written down, unless the user's file says that none are.
+fn call_log_of(configuration: &Configuration) -> Option<PathBuf> {
+    let rules = configuration.log_rules();
+    let state = configuration.state_folder()?;
+    let folder = call_log_folder(&configured_log_folder(&rules, &state));
+    (rules.calls == CallLogging::On).then_some(folder)
 }
 
 /// The servers that commands are about while nothing is configured.

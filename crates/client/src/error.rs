@@ -420,6 +420,24 @@ pub enum Meaning {
 }
 
 impl Meaning {
+    const ALL: [Self; 10] = [
+        Self::ResourceNotFound,
+        Self::ToolFailed,
+        Self::Cancelled,
+        Self::TimedOut,
+        Self::MethodNotFound,
+        Self::InvalidParams,
+        Self::UrlElicitationRequired,
+        Self::MissingCapability,
+        Self::UnsupportedVersion,
+        Self::Other,
+    ];
+
+    /// The meaning of a word.
+    pub fn of_word(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|it| it.as_str() == word)
+    }
+
     /// A word for it that programs can match.
     pub fn as_str(self) -> &'static str {
         match self {

@@ -5,6 +5,7 @@
 //! reads the user's environment and files only where its caller points.
 
 pub mod cache;
+pub mod call_log;
 pub mod catalog;
 pub mod config;
 pub mod events;
@@ -30,6 +31,7 @@ mod journal;
 mod nearest;
 mod plain;
 mod probes;
+mod shareable;
 mod state_file;
 
 pub use accounts::Accounts;
@@ -37,6 +39,7 @@ pub use attache_client as client;
 pub use error::{Cause, Error, Failure, Refuser};
 pub use host::{
     Call, GetPrompt, Host, HostBuilder, Lifetime, List, Read, ReadAnswer, Watch, Watched,
-    log_folder, manifest_folder,
+    configured_log_folder, log_folder, manifest_folder,
 };
 pub use nearest::nearest;
+pub use shareable::{path_digest, shareable};

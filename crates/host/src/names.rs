@@ -69,6 +69,15 @@ pub enum ToolReference {
     Resolved(ToolName),
 }
 
+impl fmt::Display for ToolReference {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Given(name) => formatter.write_str(name),
+            Self::Resolved(name) => name.fmt(formatter),
+        }
+    }
+}
+
 impl From<&str> for ToolReference {
     fn from(name: &str) -> Self {
         Self::Given(name.to_owned())

@@ -136,8 +136,9 @@ fn beside(path: &Path, ending: &str) -> PathBuf {
     path.with_file_name(name)
 }
 
-/// The lock is free again when the file is dropped, and when the process ends in whatever way.
-fn lock(path: &Path) -> io::Result<File> {
+/// Locks a file, which can be read and written meanwhile. The lock is free again when the file is
+/// dropped, and when the process ends in whatever way.
+pub(crate) fn lock(path: &Path) -> io::Result<File> {
     let give_up = Instant::now() + PATIENCE;
     loop {
         if let Some(file) = try_lock(path)? {
@@ -162,7 +163,7 @@ fn try_lock(path: &Path) -> io::Result<Option<File>> {
     use rustix::fs::{FlockOperation, flock};
 
     let mut options = OpenOptions::new();
-    options.write(true).create(true).truncate(false);
+    options.read(true).write(true).create(true).truncate(false);
     private(&mut options);
     let file = options.open(path)?;
     match flock(&file, FlockOperation::NonBlockingLockExclusive) {
@@ -180,6 +181,7 @@ fn try_lock(path: &Path) -> io::Result<Option<File>> {
     const SHARING_VIOLATION: i32 = 32;
     let mut options = OpenOptions::new();
     options
+        .read(true)
         .write(true)
         .create(true)
         .truncate(false)
@@ -192,14 +194,14 @@ fn try_lock(path: &Path) -> io::Result<Option<File>> {
 }
 
 #[cfg(unix)]
-fn private(options: &mut OpenOptions) {
+pub(crate) fn private(options: &mut OpenOptions) {
     use std::os::unix::fs::OpenOptionsExt as _;
     options.mode(0o600);
 }
 
 /// The user's own folders are private already.
 #[cfg(windows)]
-fn private(_options: &mut OpenOptions) {}
+pub(crate) fn private(_options: &mut OpenOptions) {}
 
 #[cfg(test)]
 mod tests {

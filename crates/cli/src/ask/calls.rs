@@ -16,8 +16,7 @@ pub(super) const DENIED: Answer = Answer::Deny {
     scope: Scope::Tool,
 };
 
-const fn allowed(remember: Remember) -> Answer {
-    let scope = Scope::Tool;
+const fn allowed(remember: Remember, scope: Scope) -> Answer {
     Answer::Allow { remember, scope }
 }
 
@@ -32,13 +31,14 @@ impl Dialogue {
         loop {
             let mut text = Text::new();
             text.plain("call it?")
-                .faint(" [y]es once, [a]lways for this tool, [n]o: ");
+                .faint(" [y]es once, [a]lways for this tool, always for the [s]erver, [n]o: ");
             self.output.aside_text(&text);
             match self.line(lines).await?.to_lowercase().as_str() {
-                "y" | "yes" | "o" | "once" => return Ok(allowed(Remember::Once)),
-                "a" | "always" => return Ok(allowed(Remember::Always)),
+                "y" | "yes" | "o" | "once" => return Ok(allowed(Remember::Once, Scope::Tool)),
+                "a" | "always" => return Ok(allowed(Remember::Always, Scope::Tool)),
+                "s" | "server" => return Ok(allowed(Remember::Always, Scope::Server)),
                 "n" | "no" => return Ok(DENIED),
-                _ => self.complain("answer y, a or n"),
+                _ => self.complain("answer y, a, s or n"),
             }
         }
     }
@@ -93,12 +93,14 @@ mod tests {
 
     #[tokio::test]
     async fn anything_but_a_clear_yes_is_no() {
-        let once = allowed(Remember::Once);
-        let always = allowed(Remember::Always);
+        let once = allowed(Remember::Once, Scope::Tool);
+        let always = allowed(Remember::Always, Scope::Tool);
+        let server = allowed(Remember::Always, Scope::Server);
         for (typed, expected) in [
             (&["y"][..], &once),
             (&["", "maybe", "once"], &once),
             (&["A"], &always),
+            (&["s"], &server),
             (&["n"], &DENIED),
             (&["/decline"], &DENIED),
             (&[], &DENIED),

@@ -19,6 +19,7 @@ use attache::protocol::ElicitParams;
 use attache::{ElicitationModes, SamplingTools};
 use tokio::sync::{Mutex, mpsc};
 
+use crate::attach::Answers;
 use crate::output::{Output, Style, Text};
 
 /// What a user types to say no at any point.
@@ -58,7 +59,7 @@ impl From<NoAnswer> for Answer {
 
 /// What the terminal can answer. A tool that has changed is looked at with `attache trust`, and
 /// folders are not asked for.
-const TOPICS: [Topic; 4] = [
+pub(crate) const TOPICS: [Topic; 4] = [
     Topic::Approval,
     Topic::ElicitForm,
     Topic::ElicitUrl,
@@ -144,7 +145,7 @@ impl TerminalQuestions {
     }
 
     /// Asks one question; others wait for their turn.
-    async fn answer(&self, question: &Question) -> Answer {
+    pub(crate) async fn answer(&self, question: &Question) -> Answer {
         let mut lines = self.lines.lock().await;
         let lines = &mut *lines;
         let asker = match question.kind {
@@ -185,6 +186,12 @@ impl TerminalQuestions {
             server: server.to_owned(),
             output: self.output.clone(),
         }
+    }
+}
+
+impl Answers for TerminalQuestions {
+    async fn answer(&self, question: &Question) -> Answer {
+        Self::answer(self, question).await
     }
 }
 

@@ -91,8 +91,10 @@ impl Verb for Call {
         let selection = selection.narrowed_by(&self.tool)?.approved(self.yes);
         let session = context.open(selection).await?;
         let (server, name, form, promised, way) = if self.no_list {
-            let found = session.run(session.host.resolve::<Tool>(&self.tool));
-            let found = found.await?;
+            let found = match session.find_in_attached::<Tool>(&self.tool).await? {
+                Some((server, tool, _)) => ToolName::new(server, tool.name),
+                None => session.run(session.host.resolve::<Tool>(&self.tool)).await?,
+            };
             (found.server, found.tool, Form::any(), None, Way::Request)
         } else {
             let (server, tool) = listing::find::<Tool>(&self.tool, "tool", session, output).await?;
@@ -125,18 +127,27 @@ impl Verb for Call {
             .host
             .call(
                 ToolName::new(server.clone(), name.as_str()),
-                assembled.arguments,
+                &assembled.arguments,
             )
             .origin(CallOrigin::Person);
-        let payload = match way {
-            Way::Request => {
+        let payload = match (way, session.attached()) {
+            (Way::Request, Some(_)) => {
+                let call = session.call_by_attached(
+                    server.as_str(),
+                    &name,
+                    &assembled.arguments,
+                    progress.listener(),
+                );
+                progress.during(call).await?
+            }
+            (Way::Request, None) => {
                 let request = match progress.listener() {
                     Some(listener) => request.on_progress(listener),
                     None => request,
                 };
                 progress.during(session.run(request.raw())).await?
             }
-            Way::Task => {
+            (Way::Task, _) => {
                 let work = as_task(request, server.as_str(), session);
                 progress.during(work).await?
             }
@@ -196,6 +207,10 @@ impl Way {
         let support = execution.and_then(|execution| execution.task_support.as_deref());
         if support != Some("required") {
             return Self::Request;
+        }
+        // Such a tool is called by the command itself, which has to know what its server speaks.
+        if session.attached().is_some() {
+            return Self::Task;
         }
         match session.host.running(server) {
             Some(client) if client.revision().features().experimental_tasks => Self::Task,

@@ -192,7 +192,13 @@ fn candidates(typed: &Typed, known: &Known) -> Vec<String> {
     if typed.command.has_subcommands() {
         let verbs = typed.command.get_subcommands();
         let verbs = verbs.filter(|verb| !verb.is_hide_set() && typed.positional.is_empty());
-        return verbs.map(|verb| verb.get_name().to_owned()).collect();
+        let verbs = verbs.map(|verb| verb.get_name().to_owned());
+        // A verb that has verbs of its own may take words as well.
+        let words = match (typed.command.get_positionals().next(), typed.verbs.first()) {
+            (Some(_), Some(verb)) => AnyVerb::complete(verb, typed, known),
+            _ => Vec::new(),
+        };
+        return verbs.chain(words).collect();
     }
     let argument = typed.command.get_positionals().nth(typed.positional.len());
     let enumerated = names(argument.map(Arg::get_possible_values).unwrap_or_default());

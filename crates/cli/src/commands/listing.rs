@@ -7,7 +7,7 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
-use attache::host::catalog::{Aggregate, Listable, Outcome, ServerAnswer};
+use attache::host::catalog::{Aggregate, Listable, Outcome, RejectedEntry, ServerAnswer};
 use attache::host::config::ServerName;
 use attache::host::{Error, List, nearest};
 use serde::Serialize;
@@ -78,6 +78,12 @@ pub(super) async fn fetch_and<T: Listable>(
     output: &Output,
     mut show: impl FnMut(&Aggregate<T>) -> Result<(), Failure>,
 ) -> Result<Listed<T>, Failure> {
+    if let Some(mut list) = session.list_of_attached().await? {
+        if completeness.partial {
+            live_first(&mut list);
+        }
+        return list_of(list, session, output);
+    }
     let (tell, mut told) = mpsc::unbounded_channel();
     let list = waiting(session.host.list::<T>(), completeness);
     let list = list.on_answer(move |one| {
@@ -179,15 +185,7 @@ fn list_of<T: Listable>(
     output: &Output,
 ) -> Result<Listed<T>, Failure> {
     for answer in &list.servers {
-        for rejected in &answer.rejected {
-            output.note(&format!(
-                "{} lists a {} that cannot be read ({}): {}",
-                answer.name,
-                T::KIND.entry(),
-                rejected.reason,
-                attache::protocol::shortened(rejected.raw.as_str())
-            ));
-        }
+        note_rejected(&answer.name, T::KIND.entry(), &answer.rejected, output);
     }
     let only_one = session.only_server().is_some();
     let mut servers = Vec::new();
@@ -354,6 +352,16 @@ pub(super) fn all_answered(
         .hint("`attache doctor` says why; --partial accepts it"))
 }
 
+fn note_rejected(server: &ServerName, what: &str, rejected: &[RejectedEntry], output: &Output) {
+    for rejected in rejected {
+        output.note(&format!(
+            "{server} lists a {what} that cannot be read ({}): {}",
+            rejected.reason,
+            attache::protocol::shortened(rejected.raw.as_str())
+        ));
+    }
+}
+
 /// What is offered under a name by one server: for commands that need its description first.
 pub(super) async fn find<T: Listable>(
     given: &str,
@@ -361,18 +369,16 @@ pub(super) async fn find<T: Listable>(
     session: &CommandHost,
     output: &Output,
 ) -> Result<(ServerName, T), Failure> {
+    if let Some((server, entry, rejected)) = session.find_in_attached::<T>(given).await? {
+        note_rejected(&server, what, &rejected, output);
+        return Ok((server, entry));
+    }
     let name = session.run(session.host.resolve::<T>(given)).await?;
     let server = name.server.clone();
     let list = session.host.list::<T>().server(server.as_str());
     let list = session.run(list).await?;
     for answer in list.servers {
-        for rejected in &answer.rejected {
-            output.note(&format!(
-                "{server} lists a {what} that cannot be read ({}): {}",
-                rejected.reason,
-                attache::protocol::shortened(rejected.raw.as_str())
-            ));
-        }
+        note_rejected(&server, what, &answer.rejected, output);
         if list.entries.is_empty()
             && let Some(error) = answer.error
         {

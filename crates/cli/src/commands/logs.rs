@@ -8,8 +8,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use attache::host::config::ServerName;
+use attache::host::configured_log_folder;
 use attache::host::log_files::{FILE_BYTES, log_path};
-use attache::host::log_folder;
 use serde::Serialize;
 
 use super::{Context, Known, Typed, Verb};
@@ -79,7 +79,7 @@ impl Verb for Logs {
         let Some(state) = configuration.state_folder() else {
             return Err(Failure::config("there is no folder for log files").hint("set HOME"));
         };
-        let folder = log_folder(&state);
+        let folder = configured_log_folder(&configuration.log_rules(), &state);
         let selection = ServerSelection::of(&target, &configuration, &Overrides::default())?;
         let logs = selection.names().into_iter().map(|server| Log {
             path: log_path(&folder, &server),

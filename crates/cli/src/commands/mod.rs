@@ -9,10 +9,11 @@ use attache::host::{Cause, Error};
 use attache::{ConnectError, Error as ClientError, HttpError};
 
 pub(crate) use self::complete::{Known, Typed};
+use crate::attach::Attached;
 use crate::command_host::CommandHost;
 use crate::failure::{Exit, Failure};
 use crate::invocation::Invocation;
-use crate::output::Output;
+use crate::output::{Output, Verbosity};
 use crate::selection::ServerSelection;
 
 /// A verb. Its fields are its arguments; what it needs shows in the groups it flattens.
@@ -73,7 +74,10 @@ verbs! {
     prompt::Prompt,
     watch::Watch,
     serve::Serve,
+    up::Up,
+    down::Down,
     logs::Logs,
+    history::History,
     doctor::Doctor,
     trust::Trust,
     auth::Auth,
@@ -136,9 +140,14 @@ impl Context {
                 "no server is written down yet; `attache config add NAME -- COMMAND` adds one",
             );
         }
+        // What servers write to stderr is seen only where they are started.
+        let attached = match selection.shared() {
+            Some(place) if self.output.verbosity == Verbosity::Normal => Attached::to(place).await,
+            _ => None,
+        };
         let opened = match selection.at_usual_path() {
             Some((usual, url, path)) => self.reached(selection, usual, [&url, &path]).await?,
-            None => CommandHost::open(selection, &self.output)?,
+            None => CommandHost::open(selection, attached, &self.output)?,
         };
         let host = self.host.get_or_init(|| opened);
         if let Some(level) = log_level {
@@ -154,7 +163,7 @@ impl Context {
         usual: ServerSelection,
         [url, path]: [&str; 2],
     ) -> Result<CommandHost, Failure> {
-        let opened = CommandHost::open(typed, &self.output)?;
+        let opened = CommandHost::open(typed, None, &self.output)?;
         let Err(first) = opened.ready_alone().await? else {
             return Ok(opened);
         };
@@ -163,7 +172,7 @@ impl Context {
             return Ok(opened);
         }
         opened.close().await;
-        let other = CommandHost::open(usual, &self.output)?;
+        let other = CommandHost::open(usual, None, &self.output)?;
         match other.ready_alone().await? {
             Err(second) if speaks_no_mcp(&second) => {
                 other.close().await;

@@ -40,14 +40,18 @@ impl Verb for Prompt {
             .collect::<Result<Vec<_>, Failure>>()?;
         check(&prompt, &arguments)?;
         let progress = output.progress(&prompt.name, self.progress.progress);
-        let request = session
-            .host
-            .prompt(format!("{server}/{}", prompt.name), arguments);
-        let request = match progress.listener() {
-            Some(listener) => request.on_progress(listener),
-            None => request,
+        let name = format!("{server}/{}", prompt.name);
+        let result: GetPromptResult = match session.prompt_of_attached(&name, &arguments).await? {
+            Some(result) => result,
+            None => {
+                let request = session.host.prompt(name, arguments);
+                let request = match progress.listener() {
+                    Some(listener) => request.on_progress(listener),
+                    None => request,
+                };
+                progress.during(session.run(request)).await?
+            }
         };
-        let result: GetPromptResult = progress.during(session.run(request)).await?;
         drop(progress);
         for rejected in &result.messages.rejected {
             output.note(&format!(

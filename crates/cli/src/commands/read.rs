@@ -31,12 +31,17 @@ impl Verb for Read {
         let output = &context.output;
         let session = self.servers.open(context).await?;
         let progress = output.progress(&self.uri, self.progress.progress);
-        let request = session.host.read(&self.uri);
-        let request = match progress.listener() {
-            Some(listener) => request.on_progress(listener),
-            None => request,
+        let answer = match session.read_from_attached(&self.uri).await? {
+            Some(answer) => answer,
+            None => {
+                let request = session.host.read(&self.uri);
+                let request = match progress.listener() {
+                    Some(listener) => request.on_progress(listener),
+                    None => request,
+                };
+                progress.during(session.run(request)).await?
+            }
         };
-        let answer = progress.during(session.run(request)).await?;
         drop(progress);
         let result = &answer.contents;
         if output.format == Format::Json {

@@ -3,9 +3,12 @@
 //! What is approved is what was shown: the text that was read, the definitions that were listed
 //! (S3, S4).
 
-use attache::host::policy::{DiffLine, Lock, PinState, PinnedServer, whole};
+use attache::host::config::ServerName;
+use attache::host::names::ToolName;
+use attache::host::policy::{Answer, Answers, DiffLine, Lock, PinState, PinnedServer, whole};
 use attache::host::trust::{AsWritten, Loaded, TrustState, WrittenSetting};
 use attache::protocol::Tool;
+use serde::Serialize;
 
 use super::{Context, Known, Typed, Verb, listing};
 use crate::args::{Completeness, ConfigArgs, ServerOption};
@@ -13,22 +16,25 @@ use crate::ask::TerminalQuestions;
 use crate::command_host::CommandHost;
 use crate::configuration::{Configuration, problem_failure, whole_file};
 use crate::failure::Failure;
-use crate::output::{Output, Style, Text};
+use crate::output::{Format, Output, Style, Text, json};
 use crate::overrides::Overrides;
 use crate::selection::ServerSelection;
 use crate::target::Target;
 
 /// Approve a project's configuration file, or the tools of a server as they are now
 #[derive(Debug, clap::Args)]
-#[command(after_help = "\
+#[command(args_conflicts_with_subcommands = true, after_help = "\
 Without SERVER the configuration file that came with a folder is shown and approved. With SERVER
 its tools are compared with what they were when you first used or last approved them; new and
 changed ones are shown and accepted. --lock writes them to attache.lock as well, beside the
 configuration file, which others can share: a server it names has exactly the tools it lists.
 
 Example:
-  attache trust notes")]
+  attache trust notes
+  attache trust list")]
 pub(crate) struct Trust {
+    #[command(subcommand)]
+    verb: Option<TrustVerb>,
     /// The server whose tools to approve
     #[arg(value_name = "SERVER")]
     name: Option<String>,
@@ -44,9 +50,35 @@ pub(crate) struct Trust {
     option: ServerOption,
 }
 
+#[derive(Debug, clap::Subcommand)]
+enum TrustVerb {
+    /// Show what you have answered for always about calls of tools
+    #[command(after_help = "Example:\n  attache trust list")]
+    List {
+        #[command(flatten)]
+        config: ConfigArgs,
+    },
+    /// Forget what you have answered, so that you are asked again
+    #[command(after_help = "Example:\n  attache trust forget notes/delete")]
+    Forget {
+        /// A tool, or a server with all its tools
+        #[arg(value_name = "SERVER[/TOOL]")]
+        name: String,
+        #[command(flatten)]
+        config: ConfigArgs,
+    },
+}
+
 impl Verb for Trust {
     async fn run(self, context: &Context) -> Result<(), Failure> {
         let output = &context.output;
+        match self.verb {
+            Some(TrustVerb::List { config }) => return list_answers(&config, output),
+            Some(TrustVerb::Forget { name, config }) => {
+                return forget_answers(&name, &config, output);
+            }
+            None => {}
+        }
         let target = Target::read(self.option.or_name(self.name)?, Vec::new())?;
         let configuration = self.config.configuration()?;
         let Some(loaded) = configuration.load()? else {
@@ -73,6 +105,76 @@ impl Verb for Trust {
 
     fn complete(typed: &Typed, known: &Known) -> Vec<String> {
         known.servers_at_first(typed)
+    }
+}
+
+/// An answer, for `--json`.
+#[derive(Serialize)]
+struct AnswerDocument<'a> {
+    name: &'a str,
+    answer: &'static str,
+}
+
+fn answers(config: &ConfigArgs) -> Result<Answers, Failure> {
+    let Some(file) = config.configuration()?.answers_file() else {
+        return Err(Failure::config("there is no folder for answers").hint("set HOME"));
+    };
+    Answers::in_file(&file).map_err(|error| Failure::config(error.to_string()))
+}
+
+fn list_answers(config: &ConfigArgs, output: &Output) -> Result<(), Failure> {
+    let listed = answers(config)?.list();
+    let word = |answer: Answer| match answer {
+        Answer::Allow(_) => "allow",
+        Answer::Deny(_) => "deny",
+    };
+    let documents = listed.iter().map(|it| AnswerDocument {
+        name: &it.name,
+        answer: word(it.answer),
+    });
+    let documents: Vec<AnswerDocument<'_>> = documents.collect();
+    if output.format == Format::Json {
+        return output.document(&json::write(&documents));
+    }
+    let mut text = Text::new();
+    for AnswerDocument { name, answer } in &documents {
+        let style = match *answer {
+            "allow" => Style::Good,
+            _ => Style::Bad,
+        };
+        text.column(style, answer, 5).plain("  ").plain(name);
+        if !name.contains('/') {
+            text.faint("  all tools of the server that are not named here");
+        }
+        text.end_line();
+    }
+    output.text(&text)?;
+    if documents.is_empty() {
+        output.note("nothing has been answered for always");
+    }
+    Ok(())
+}
+
+fn forget_answers(name: &str, config: &ConfigArgs, output: &Output) -> Result<(), Failure> {
+    let answers = answers(config)?;
+    let (server, tool) = match name.split_once('/') {
+        Some((server, tool)) => (server, Some(tool)),
+        None => (name, None),
+    };
+    let server = ServerName::new(server).map_err(|error| Failure::usage(error.to_string()))?;
+    let forgotten = match tool {
+        Some(tool) => answers.forget(&ToolName::new(server, tool)),
+        None => answers.forget_server(&server),
+    };
+    let forgotten = forgotten
+        .map_err(|error| Failure::unexpected(format!("cannot forget it: {error}")))?;
+    match forgotten {
+        0 => Err(Failure::usage(format!(
+            "nothing has been answered for {name}"
+        ))
+        .hint("`attache trust list` shows what has been")),
+        1 => output.text(&Text::line(&format!("forgotten: the answer for {name}"))),
+        count => output.text(&Text::line(&format!("forgotten: {count} answers for {name}"))),
     }
 }
 
@@ -154,7 +256,7 @@ async fn approve_tools(
     let selection = ServerSelection::of(&target, configuration, &Overrides::default())?;
     let pins = selection.pins()?;
     // What is shown here must not be pinned before it is approved.
-    let session = CommandHost::open(selection.unpinned(), output)?;
+    let session = CommandHost::open(selection.unpinned(), None, output)?;
     let config = session.host.config(server);
     let listed = listing::fetch::<Tool>(Completeness::WHOLE, &session, output).await;
     session.close().await;

@@ -26,7 +26,10 @@ fn the_program() {
       prompt       Get a prompt, filled in
       watch        Print changes of resources and lists as they happen, until Ctrl-C
       serve        Be one of the ready-made servers
+      up           Keep the configured servers running, so that commands need not start them
+      down         End the background process and the servers it keeps
       logs         Print the log files of servers: their stderr, logs and states
+      history      Show the calls that were made: what, when and how they ended
       doctor       Find out what is wrong with servers: one cause, one remedy
       trust        Approve a project's configuration file, or the tools of a server as they are now
       auth         Log in to servers behind a URL, log out, or see where you are logged in

@@ -3,6 +3,8 @@
 #![expect(clippy::unwrap_used, reason = "everything here is a test")]
 
 mod addresses;
+#[cfg(target_os = "linux")]
+mod attach;
 mod builtin;
 mod completion;
 mod configured;
@@ -14,6 +16,7 @@ mod first_minutes;
 mod forms;
 mod harness;
 mod help;
+mod history;
 mod hostile;
 #[cfg(unix)]
 mod many_servers;

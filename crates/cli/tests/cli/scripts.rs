@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
-use crate::harness::{Folder, Outcome, attache, everything, finish, run, run_on};
+use crate::harness::{Folder, Outcome, attache, everything, finish, run};
 
 fn fed(command: &mut Command, input: &str) -> Outcome {
     let mut child = command

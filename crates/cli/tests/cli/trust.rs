@@ -330,3 +330,33 @@ fn files(folder: &std::path::Path) -> usize {
         .filter(|name| !name.to_string_lossy().starts_with('.'))
         .count()
 }
+
+#[test]
+fn answers_for_always_are_listed_and_forgotten() {
+    let home = home("answers", "");
+    let none = home.run(&["trust", "list"]).expect(0);
+    assert!(
+        none.stderr.contains("nothing has been answered"),
+        "{none:?}"
+    );
+    let stored = r#"{"allow":["notes","time/now"],"deny":["notes/delete","notes/drop"]}"#;
+    home.write(".local/state/attache/answers.json", stored);
+    let listed = home.run(&["trust", "list"]).expect(0).stdout;
+    insta::assert_snapshot!(listed, @"
+    allow  notes  all tools of the server that are not named here
+    deny   notes/delete
+    deny   notes/drop
+    allow  time/now
+    ");
+    let document = home.run(&["trust", "list", "--json"]).expect(0).document();
+    assert_eq!(document[1]["name"], "notes/delete");
+    assert_eq!(document[1]["answer"], "deny");
+
+    home.run(&["trust", "forget", "notes/delete"]).expect(0);
+    home.run(&["trust", "forget", "notes/delete"]).expect(2);
+    let outcome = home.run(&["trust", "forget", "notes"]).expect(0);
+    assert!(outcome.stdout.contains("2 answers"), "{outcome:?}");
+    let document = home.run(&["trust", "list", "--json"]).expect(0).document();
+    assert_eq!(document.as_array().unwrap().len(), 1);
+    home.run(&["trust", "forget", "no such name/x"]).expect(2);
+}

@@ -10,7 +10,7 @@ mod refresh;
 use std::sync::Arc;
 
 use attache_client::protocol::{Entries, Rejected};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 pub use kinds::{ListKind, Listable};
 pub(crate) use refresh::RefreshPlan;
@@ -70,7 +70,7 @@ pub struct ServerAnswer {
 }
 
 /// An entry that could not be read.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct RejectedEntry {
     /// The entry as it came.
     pub raw: attache_client::protocol::Json,

@@ -10,8 +10,8 @@ use attache_client::{
 };
 
 use super::{
-    CacheUse, CallRetry, Decision, Dialect, Grant, HttpFlavor, Profile, ReadOnlyHint, RestartWhen,
-    RetryOn, Start,
+    CacheUse, CallLogging, CallRetry, Decision, Dialect, Grant, HttpFlavor, Profile, ReadOnlyHint,
+    RestartWhen, RetryOn, Start,
 };
 
 /// The words of some choices.
@@ -90,6 +90,8 @@ pub(super) const RETRY_ON: [(&str, RetryOn); 3] = [
     ("transient", RetryOn::Transient),
 ];
 pub(super) const CACHE_USES: [(&str, CacheUse); 2] = [("on", CacheUse::On), ("off", CacheUse::Off)];
+pub(super) const CALL_LOGGING: [(&str, CallLogging); 2] =
+    [("on", CallLogging::On), ("off", CallLogging::Off)];
 pub(super) const DECISIONS: [(&str, Decision); 3] = [
     ("ask", Decision::Ask),
     ("allow", Decision::Allow),

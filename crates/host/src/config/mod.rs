@@ -31,9 +31,9 @@ pub use exchange::{
 };
 pub use expand::{ExpandError, expand, references};
 pub use model::{
-    AuthConfig, CacheRules, CacheUse, CallRetry, Config, Decision, Dialect, Grant, Origin,
-    PolicyRules, Problem, ReadOnlyHint, Restart, RestartWhen, Retry, RetryOn, ServerConfig,
-    ServerName, ServerNameError, Severity, Source, Start, ToolFilter,
+    AuthConfig, CacheRules, CacheUse, CallLogging, CallRetry, Config, Decision, Dialect, Grant,
+    LogRules, Origin, PolicyRules, Problem, ReadOnlyHint, Restart, RestartWhen, Retry, RetryOn,
+    ServerConfig, ServerName, ServerNameError, Severity, Source, Start, ToolFilter,
 };
 pub use pattern::Pattern;
 pub use profile::Profile;

@@ -30,6 +30,8 @@ pub struct Config {
     /// How many programs may be starting at a time when many servers are wanted; read when a host
     /// starts.
     pub concurrent_starts: usize,
+    /// What is written down of calls and servers, and where.
+    pub log: LogRules,
     /// What was wrong with the file. A bad server is missing from `servers` and named here; its
     /// neighbours are not touched (invariant 9).
     pub problems: Vec<Problem>,
@@ -50,6 +52,7 @@ impl Default for Config {
             client: None,
             cache_bytes: DEFAULT_CACHE_BYTES,
             concurrent_starts: default_concurrent_starts(),
+            log: LogRules::default(),
             problems: Vec::new(),
         }
     }
@@ -58,6 +61,25 @@ impl Default for Config {
 fn default_concurrent_starts() -> usize {
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     LEAST_STARTS.max(cores * STARTS_PER_CORE)
+}
+
+/// What is written down, and where.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LogRules {
+    /// The folder of log files; without it one in the state folder.
+    pub directory: Option<PathBuf>,
+    /// Whether calls are written down.
+    pub calls: CallLogging,
+}
+
+/// Whether calls are written down.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CallLogging {
+    /// They are, with their arguments and results, secrets masked.
+    #[default]
+    On,
+    /// They are not.
+    Off,
 }
 
 /// One server: how to reach it and how to treat it.

@@ -9,6 +9,7 @@ use std::path::Path;
 
 use toml_edit::Document;
 
+use super::choices;
 use super::search::Found;
 use super::section::{Complaint, Expansion, Place, Reading, Section};
 use super::server_table::{read_client, read_policy, read_server};
@@ -110,6 +111,12 @@ fn read_root(root: &Section<'_>, origin: Origin, reading: &Reading<'_>, config: 
         && let Some(starts) = startup.number("concurrent")
     {
         config.concurrent_starts = starts;
+    }
+    if let Some(log) = root.section("log") {
+        config.log.directory = log.path("directory");
+        if let Some(calls) = log.choice("calls", &choices::CALL_LOGGING) {
+            config.log.calls = calls;
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 use std::future::IntoFuture;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use attache_client::protocol::{
@@ -14,6 +15,7 @@ use serde::Serialize;
 use super::Host;
 use super::options::RequestOptions;
 use super::server_handle::{About, ServerHandle};
+use crate::call_log::{Recordable, Recording, WantedRecord};
 use crate::config::{Decision, ReadOnlyHint, ServerName};
 use crate::error::{Error, Refuser};
 use crate::names::{ToolName, ToolReference};
@@ -28,6 +30,7 @@ pub struct Call {
     pub(super) arguments: Result<Json, String>,
     options: RequestOptions,
     pub(super) asker: CallOrigin,
+    number: Option<Arc<AtomicU64>>,
 }
 
 impl Host {
@@ -42,6 +45,7 @@ impl Host {
             arguments,
             options: RequestOptions::default(),
             asker: CallOrigin::Program,
+            number: None,
         }
     }
 }
@@ -71,6 +75,13 @@ impl Call {
         self
     }
 
+    /// Has the call's number in this host written down here as soon as it has one, which is before
+    /// anything is asked about it.
+    pub fn numbered(mut self, number: Arc<AtomicU64>) -> Self {
+        self.number = Some(number);
+        self
+    }
+
     /// Makes the call and gives its result as the server sent it.
     pub async fn raw(self) -> Result<Payload, Error> {
         self.make(Request::raw).await
@@ -78,10 +89,37 @@ impl Call {
 
     async fn make<R, F>(self, send: fn(Request<CallTool>) -> F) -> Result<R, Error>
     where
+        R: Recordable,
+        F: Future<Output = Result<R, ClientError>> + Send,
+    {
+        let mut recording = self.recording();
+        let answer = self.attempt(send, &mut recording).await;
+        recording.end(&answer);
+        answer
+    }
+
+    /// Begins to write the call down, if calls are.
+    pub(super) fn recording(&self) -> Recording {
+        Recording::begin(self.host.call_log(), || WantedRecord {
+            method: CallTool::NAME,
+            name: self.tool.to_string(),
+            arguments: self.arguments.as_ref().ok().cloned(),
+            origin: Some(self.asker),
+        })
+    }
+
+    async fn attempt<R, F>(
+        mut self,
+        send: fn(Request<CallTool>) -> F,
+        recording: &mut Recording,
+    ) -> Result<R, Error>
+    where
         F: Future<Output = Result<R, ClientError>> + Send,
     {
         let (server_handle, name) = self.host.find_tool(self.tool).await?;
         let tool = name.tool.as_str();
+        recording.found(tool, || server_handle.recorded(Some(tool)));
+        self.options.record(recording);
         let arguments = self.arguments.map_err(|problem| Error::Request {
             server: server_handle.name().clone(),
             error: ClientError::Input(format!("the arguments of {tool}: {problem}")),
@@ -92,6 +130,9 @@ impl Call {
             origin: Some(self.asker),
             number: server_handle.shared.events.next_request(),
         };
+        if let Some(number) = &self.number {
+            number.store(about.number, Ordering::Release);
+        }
         permit(&server_handle, &name, &arguments, about).await?;
         let mut outdating = Outdating::new(&server_handle, tool);
         let options = self.options;

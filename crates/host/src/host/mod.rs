@@ -22,7 +22,7 @@ use std::sync::Arc;
 use attache_client::process::Environment;
 use attache_client::protocol::{Implementation, LogLevel};
 use attache_client::{Client, Server, Settings, Transport};
-use parking_lot::RwLock;
+use parking_lot::{Mutex, RwLock};
 use tokio::task::JoinSet;
 
 pub use calling::Call;
@@ -35,7 +35,8 @@ use server_handle::{Provenance, ServerHandle};
 use shared::{Parts, Shared, State};
 
 use crate::accounts::Accounts;
-use crate::config::{Config, ServerConfig, ServerName, Source};
+use crate::call_log::{CallLog, call_log_folder};
+use crate::config::{CallLogging, Config, LogRules, ServerConfig, ServerName, Source};
 use crate::disk::Disk;
 use crate::error::Error;
 use crate::events::{EventKind, Events, TooOld};
@@ -57,6 +58,14 @@ const SERVER_FOLDERS: &str = "folders";
 /// Where the log files of a host with this state folder are.
 pub fn log_folder(state: &Path) -> PathBuf {
     state.join(LOG_FOLDER)
+}
+
+/// The same where the configuration may name another folder.
+pub fn configured_log_folder(rules: &LogRules, state: &Path) -> PathBuf {
+    match &rules.directory {
+        Some(folder) => folder.clone(),
+        None => log_folder(state),
+    }
 }
 
 /// Where the manifests of a host with this state folder are.
@@ -97,7 +106,10 @@ pub struct Host {
 struct Inner {
     shared: Arc<Shared>,
     server_handles: RwLock<BTreeMap<ServerName, Arc<ServerHandle>>>,
-    /// One reload at a time.
+    /// The servers that were switched on or off while this host runs, whatever their configuration
+    /// says.
+    switched: Mutex<BTreeMap<ServerName, bool>>,
+    /// One reload or switch at a time.
     reloading: tokio::sync::Mutex<()>,
 }
 
@@ -115,6 +127,7 @@ pub struct HostBuilder {
     accounts: Accounts,
     answers: Arc<Answers>,
     pins: Arc<Pins>,
+    call_log: Option<CallLog>,
 }
 
 impl HostBuilder {
@@ -170,7 +183,8 @@ impl HostBuilder {
         self
     }
 
-    /// Keeps log files and remembered lists below this folder; without one nothing is written.
+    /// Keeps log files, the call log and remembered lists below this folder; without one nothing is
+    /// written. The configuration may name another folder for logs.
     pub fn state_folder(mut self, folder: impl Into<PathBuf>) -> Self {
         self.state_folder = Some(folder.into());
         self
@@ -180,6 +194,12 @@ impl HostBuilder {
     /// included. Without it the state folder serves for that.
     pub fn probes_folder(mut self, folder: impl Into<PathBuf>) -> Self {
         self.probes_folder = Some(folder.into());
+        self
+    }
+
+    /// Writes calls down here, whatever the configuration says.
+    pub fn call_log(mut self, log: CallLog) -> Self {
+        self.call_log = Some(log);
         self
     }
 
@@ -226,10 +246,18 @@ impl HostBuilder {
     pub fn start(self) -> Host {
         let probes = self.probes_folder.or_else(|| self.state_folder.clone());
         let probes = probes.map(|folder| Arc::new(Probes::in_folder(&folder)));
+        let log_rules = &self.config.log;
+        let call_log = match &self.state_folder {
+            Some(folder) if log_rules.calls == CallLogging::On => {
+                let folder = call_log_folder(&configured_log_folder(log_rules, folder));
+                Some(CallLog::in_folder(folder))
+            }
+            _ => None,
+        };
         let state = self.state_folder.map(|folder| State {
             manifests: manifest_folder(&folder),
             folders: folder.join(SERVER_FOLDERS),
-            disk: Disk::new(log_folder(&folder)),
+            disk: Disk::new(configured_log_folder(log_rules, &folder)),
         });
         let shared = Arc::new(Shared::new(Parts {
             identity: self.config.client.or(self.identity),
@@ -240,6 +268,7 @@ impl HostBuilder {
             accounts: self.accounts,
             lifetime: self.lifetime,
             state,
+            call_log: self.call_log.or(call_log),
             probes,
             pins: self.pins,
             answers: self.answers,
@@ -258,6 +287,7 @@ impl HostBuilder {
             inner: Arc::new(Inner {
                 shared,
                 server_handles,
+                switched: Mutex::default(),
                 reloading: tokio::sync::Mutex::default(),
             }),
         }
@@ -279,6 +309,7 @@ impl Host {
             accounts: Accounts::in_memory(),
             answers: Arc::new(Answers::in_memory()),
             pins: Arc::new(Pins::in_memory()),
+            call_log: None,
         }
     }
 
@@ -330,6 +361,18 @@ impl Host {
         let disk = shared.state.as_ref().map(|state| &state.disk);
         snapshot.dropped_log_lines = disk.map_or(0, Disk::dropped);
         snapshot
+    }
+
+    /// Takes over what other programs of the user have approved or forgotten since: for a host that
+    /// outlives commands.
+    pub fn reread_approvals(&self) {
+        self.shared().pins.reread();
+        self.shared().answers.reread();
+    }
+
+    /// The log that calls are written to, if there is one.
+    pub fn call_log(&self) -> Option<&CallLog> {
+        self.shared().call_log.as_ref()
     }
 
     /// The configuration of a server.
@@ -385,6 +428,33 @@ impl Host {
         self.server_handle(server)?.restart().await
     }
 
+    /// Ends a server for now and waits until nothing of it is left. The next request that needs it
+    /// starts it again; [`set_enabled`](Self::set_enabled) keeps it off.
+    pub async fn stop(&self, server: &str) -> Result<(), Error> {
+        self.server_handle(server)?.rest().await;
+        Ok(())
+    }
+
+    /// Switches a server on or off for as long as this host runs, whatever its configuration says.
+    /// One that is switched off is stopped, which this waits for, and its requests fail with
+    /// [`Error::Disabled`].
+    pub async fn set_enabled(&self, server: &str, enabled: bool) -> Result<(), Error> {
+        let _alone = self.inner.reloading.lock().await;
+        let former = self.server_handle(server)?;
+        let name = former.name().clone();
+        self.inner.switched.lock().insert(name, enabled);
+        if former.is_enabled() == enabled {
+            return Ok(());
+        }
+        let config = ServerConfig {
+            enabled,
+            ..(*former.config()).clone()
+        };
+        former.stop().await;
+        self.insert_as(config, former.provenance());
+        Ok(())
+    }
+
     /// Takes over another configuration: stops what left, also what is still starting (fault 7);
     /// restarts what is reached or treated differently; keeps the rest as it is. Servers typed on
     /// the spot, or made by this process, stay. Returns when everything that had to go is gone.
@@ -392,8 +462,17 @@ impl Host {
         let _alone = self.inner.reloading.lock().await;
         self.shared().replace_rules(config.policy);
         let mut wanted = config.servers;
-        for server in wanted.values_mut() {
-            self.shared().identify(server);
+        {
+            let mut switched = self.inner.switched.lock();
+            for server in wanted.values_mut() {
+                self.shared().identify(server);
+                if let Some(enabled) = switched.get(&server.name) {
+                    server.enabled = *enabled;
+                }
+            }
+            let known = self.inner.server_handles.read();
+            let is_ours = |name: &ServerName| known.get(name).is_some_and(|it| !it.is_configured());
+            switched.retain(|name, _| wanted.contains_key(name) || is_ours(name));
         }
         let mut leaving = JoinSet::new();
         for server_handle in self.server_handles() {
@@ -437,8 +516,12 @@ impl Host {
         self.flushed().await;
     }
 
-    /// Waits until everything that is to be kept so far is written: log lines, remembered lists.
+    /// Waits until everything that is to be kept so far is written: log lines, calls, remembered
+    /// lists.
     pub async fn flushed(&self) {
+        if let Some(log) = self.call_log() {
+            log.flushed().await;
+        }
         if let Some(state) = &self.shared().state {
             state.disk.flushed().await;
         }
@@ -449,9 +532,12 @@ impl Host {
     }
 
     fn insert(&self, config: ServerConfig) {
+        self.insert_as(config, Provenance::Configured);
+    }
+
+    fn insert_as(&self, config: ServerConfig, provenance: Provenance) {
         let name = config.name.clone();
-        let server_handle =
-            ServerHandle::new(config, Provenance::Configured, self.shared().clone());
+        let server_handle = ServerHandle::new(config, provenance, self.shared().clone());
         self.inner
             .server_handles
             .write()

@@ -9,6 +9,7 @@ use attache_client::protocol::{Method, ProgressParams};
 use parking_lot::Mutex;
 
 use super::server_handle::ServerHandle;
+use crate::call_log::{ProgressLog, Recording};
 use crate::events::EventKind;
 
 type ProgressListener = Arc<Mutex<dyn FnMut(ProgressParams) + Send>>;
@@ -21,12 +22,19 @@ pub(crate) struct RequestOptions {
     /// How long to wait altogether, however much progress there is.
     pub(crate) maximum: Option<Duration>,
     on_progress: Option<ProgressListener>,
+    /// Where progress is written down, if anybody listens to it.
+    progress_log: Option<ProgressLog>,
 }
 
 impl RequestOptions {
     /// Has the server asked for progress.
     pub(crate) fn listen(&mut self, listener: impl FnMut(ProgressParams) + Send + 'static) {
         self.on_progress = Some(Arc::new(Mutex::new(listener)));
+    }
+
+    /// Has progress written down that somebody listens to.
+    pub(crate) fn record(&mut self, recording: &Recording) {
+        self.progress_log = recording.progress();
     }
 
     /// Puts them on a request. Progress is also told in events, under the request's number.
@@ -46,7 +54,11 @@ impl RequestOptions {
         // A face that follows what happens wants to see how far everything is.
         if listener.is_some() || server_handle.shared.events.is_heard() {
             let (shared, server) = (server_handle.shared.clone(), server_handle.name().clone());
+            let log = self.progress_log.clone();
             request = request.on_progress(move |note| {
+                if let Some(log) = &log {
+                    log.note(&note);
+                }
                 let progress = EventKind::Progress {
                     request: number,
                     progress: note.progress,

@@ -8,14 +8,15 @@ use std::time::Duration;
 
 use attache_client::Client;
 use attache_client::protocol::{
-    self, Complete, Completion, CompletionReference, GetPromptResult, Method as _, ProgressParams,
-    Prompt, ReadResourceResult,
+    self, Complete, Completion, CompletionReference, GetPromptResult, Json, Method as _,
+    ProgressParams, Prompt, ReadResource, ReadResourceResult,
 };
 
 use super::Host;
 use super::options::RequestOptions;
 use super::server_handle::About;
 use crate::cache::{CacheScope, Freshness};
+use crate::call_log::{Recording, WantedRecord};
 use crate::config::ServerName;
 use crate::error::Error;
 use crate::retry::Repeatable;
@@ -132,11 +133,25 @@ impl Read {
         self
     }
 
-    async fn make(self) -> Result<ReadAnswer, Error> {
+    async fn make(mut self) -> Result<ReadAnswer, Error> {
+        let mut recording = Recording::begin(self.host.call_log(), || WantedRecord {
+            method: ReadResource::NAME,
+            name: self.uri.clone(),
+            arguments: None,
+            origin: None,
+        });
+        let answer = self.attempt(&mut recording).await;
+        recording.end(&answer);
+        answer
+    }
+
+    async fn attempt(&mut self, recording: &mut Recording) -> Result<ReadAnswer, Error> {
         let server_handle = match &self.server {
             Some(name) => self.host.server_handle(name)?,
             None => self.host.find_resource(&self.uri).await?,
         };
+        recording.found(&self.uri, || server_handle.recorded(None));
+        self.options.record(recording);
         let (contents, found) = server_handle.read(&self.uri, &self.options).await?;
         Ok(ReadAnswer {
             server: server_handle.name().clone(),
@@ -169,9 +184,23 @@ impl GetPrompt {
         self
     }
 
-    async fn make(self) -> Result<GetPromptResult, Error> {
+    async fn make(mut self) -> Result<GetPromptResult, Error> {
+        let mut recording = Recording::begin(self.host.call_log(), || WantedRecord {
+            method: protocol::GetPrompt::NAME,
+            name: self.name.clone(),
+            arguments: Json::from_serialize(&self.arguments).ok(),
+            origin: None,
+        });
+        let answer = self.attempt(&mut recording).await;
+        recording.end(&answer);
+        answer
+    }
+
+    async fn attempt(&mut self, recording: &mut Recording) -> Result<GetPromptResult, Error> {
         let (server_handle, found) = self.host.find::<Prompt>(&self.name).await?;
         let name = found.tool.as_str();
+        recording.found(name, || server_handle.recorded(None));
+        self.options.record(recording);
         let number = self.host.shared().events.next_request();
         let about = About {
             method: protocol::GetPrompt::NAME,

@@ -18,12 +18,13 @@ use super::observer::ServerObserver;
 use super::options::RequestOptions;
 use super::shared::{Lifetime, Shared};
 use crate::cache::{Cached, Epochs, Fetched, Found, Key, Lifetimes, What};
+use crate::call_log::RecordedServer;
 use crate::catalog::{ListKind, Listable, RefreshPlan};
 use crate::config::{CallRetry, ReadOnlyHint, ServerConfig, ServerName};
 use crate::error::Error;
 use crate::events::EventKind;
 use crate::manifest::{Manifest, Remembered};
-use crate::policy::{CallOrigin, PinnedServer};
+use crate::policy::{CallOrigin, Hints, PinnedServer};
 use crate::questions::{CURRENT_REQUEST, ServerQuestions};
 use crate::redact::Redactor;
 use crate::retry::{Backoff, Repeatable};
@@ -35,6 +36,7 @@ use crate::supervisor::{Connection, Patience, ServerMaker, Supervised, Target};
 const CHECKED_AGAIN_AFTER: Duration = Duration::from_secs(1);
 
 /// Where a server comes from.
+#[derive(Clone)]
 pub(crate) enum Provenance {
     /// The configuration: it is started as that says, and a reload may replace it.
     Configured,
@@ -194,9 +196,28 @@ impl ServerHandle {
         *self.config.write() = Arc::new(config);
     }
 
+    /// The server as the call log tells of it, and whether a tool claims to change nothing.
+    pub(crate) fn recorded(&self, tool: Option<&str>) -> (RecordedServer, bool) {
+        let server = RecordedServer {
+            config: self.config(),
+            is_typed: matches!(self.provenance, Provenance::Typed),
+        };
+        (server, tool.is_some_and(|tool| self.claims_read_only(tool)))
+    }
+
+    fn claims_read_only(&self, tool: &str) -> bool {
+        let tools = self.known_to_calls();
+        let tool = tools.as_ref().and_then(|tools| tools.by_name(tool));
+        tool.is_some_and(|tool| Hints::of(tool).read_only)
+    }
+
     /// Whether a new configuration decides about it.
     pub(crate) fn is_configured(&self) -> bool {
         matches!(self.provenance, Provenance::Configured)
+    }
+
+    pub(crate) fn provenance(&self) -> Provenance {
+        self.provenance.clone()
     }
 
     pub(crate) fn is_enabled(&self) -> bool {
@@ -254,6 +275,13 @@ impl ServerHandle {
         let supervised = self.supervised()?;
         supervised.restart().await;
         Ok(())
+    }
+
+    /// Ends it until it is needed again.
+    pub(crate) async fn rest(&self) {
+        if let Some(supervised) = &self.supervised {
+            supervised.rest().await;
+        }
     }
 
     pub(crate) async fn stop(&self) {

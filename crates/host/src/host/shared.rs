@@ -9,6 +9,7 @@ use tokio::sync::Semaphore;
 
 use crate::accounts::Accounts;
 use crate::cache::Cache;
+use crate::call_log::CallLog;
 use crate::config::{PolicyRules, ServerConfig, ServerName};
 use crate::disk::{Disk, Writing};
 use crate::events::EventKind;
@@ -44,6 +45,8 @@ pub(crate) struct Shared {
     pub(crate) lifetime: Lifetime,
     /// The folder of manifests and the thread that writes, if there is a state folder.
     pub(crate) state: Option<State>,
+    /// Where calls are written down, if they are.
+    pub(crate) call_log: Option<CallLog>,
     /// The servers that are probed in vain, if that is remembered.
     pub(crate) probes: Option<Arc<Probes>>,
     pub(crate) pins: Arc<Pins>,
@@ -72,6 +75,7 @@ pub(crate) struct Parts {
     pub(crate) accounts: Accounts,
     pub(crate) lifetime: Lifetime,
     pub(crate) state: Option<State>,
+    pub(crate) call_log: Option<CallLog>,
     pub(crate) probes: Option<Arc<Probes>>,
     pub(crate) pins: Arc<Pins>,
     pub(crate) answers: Arc<Answers>,
@@ -98,6 +102,7 @@ impl Shared {
             accounts: parts.accounts,
             lifetime: parts.lifetime,
             state: parts.state,
+            call_log: parts.call_log,
             probes: parts.probes,
             pins: parts.pins,
             answers: parts.answers,

@@ -8,6 +8,7 @@ use attache_client::{Error as ClientError, TaskStart};
 
 use super::calling::{Call, permit};
 use super::server_handle::{About, RequestSpan};
+use crate::call_log::Recording;
 use crate::error::Error;
 use crate::questions::CURRENT_REQUEST;
 use crate::supervisor::Patience;
@@ -16,8 +17,16 @@ impl Call {
     /// Makes the call as a task of the server. It is never repeated: a task that was begun may be
     /// running.
     pub async fn as_task(self) -> Result<TaskStart, Error> {
+        let mut recording = self.recording();
+        let started = self.start_task(&mut recording).await;
+        recording.end(&started);
+        started
+    }
+
+    async fn start_task(self, recording: &mut Recording) -> Result<TaskStart, Error> {
         let (server_handle, name) = self.host.find_tool(self.tool).await?;
         let tool = name.tool.as_str();
+        recording.found(tool, || server_handle.recorded(Some(tool)));
         let failed = |error| Error::Request {
             server: server_handle.name().clone(),
             error,

@@ -1,7 +1,9 @@
 //! Answers of the user that are remembered.
 //!
 //! Answers for the session live in memory; answers for always live in a small JSON file where the
-//! caller says, `{"allow": ["server/tool", …], "deny": […]}`, which people may edit.
+//! caller says, `{"allow": ["server/tool", "server", …], "deny": […]}`, which people may edit. A name
+//! without a slash is a server's, which no tool's name can be mistaken for: what is answered for a
+//! whole server holds for those of its tools that nothing was answered for.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -10,7 +12,8 @@ use std::path::{Path, PathBuf};
 use parking_lot::{Mutex, MutexGuard};
 use serde::{Deserialize, Serialize};
 
-use super::{Answer, Remember};
+use super::{Answer, Remember, Scope};
+use crate::config::ServerName;
 use crate::names::ToolName;
 use crate::state_file;
 
@@ -19,6 +22,15 @@ use crate::state_file;
 pub struct Answers {
     file: Option<PathBuf>,
     known: Mutex<Known>,
+}
+
+/// An answer that is remembered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RememberedAnswer {
+    /// The tool as `server/tool`, or the server.
+    pub name: String,
+    /// The answer, which says for how long it holds.
+    pub answer: Answer,
 }
 
 #[derive(Debug, Default)]
@@ -58,21 +70,61 @@ impl Answers {
         })
     }
 
-    /// The answer that was given for a tool.
+    /// The answer that was given for a tool, or else for its server.
     pub fn recall(&self, name: &ToolName) -> Option<Answer> {
-        let name = name.to_string();
         let known = self.known();
-        known
-            .session
-            .get(&name)
-            .or_else(|| known.always.get(&name))
-            .copied()
+        let of = |name: &str| {
+            let session = known.session.get(name);
+            session.or_else(|| known.always.get(name)).copied()
+        };
+        of(&name.to_string()).or_else(|| of(name.server.as_str()))
     }
 
-    /// Remembers an answer for as long as it says. The file is written at once; other programs'
-    /// answers in it are kept.
+    /// Takes over what other programs have written to the file since. One that cannot be
+    /// understood now leaves what is known.
+    pub fn reread(&self) {
+        let Some(file) = &self.file else { return };
+        let always = match state_file::read(file) {
+            Ok(Some(text)) => parse(file, &text),
+            Ok(None) => Ok(BTreeMap::new()),
+            Err(error) => Err(error),
+        };
+        if let Ok(always) = always {
+            self.known().always = always;
+        }
+    }
+
+    /// All answers, in the order of their names.
+    pub fn list(&self) -> Vec<RememberedAnswer> {
+        let known = self.known();
+        let mut answers = known.always.clone();
+        answers.extend(known.session.iter().map(|(name, it)| (name.clone(), *it)));
+        let answers = answers.into_iter();
+        answers
+            .map(|(name, answer)| RememberedAnswer { name, answer })
+            .collect()
+    }
+
+    /// Remembers an answer for a tool for as long as it says. The file is written at once; other
+    /// programs' answers in it are kept.
     pub fn remember(&self, name: &ToolName, answer: Answer) -> io::Result<()> {
-        let name = name.to_string();
+        self.remember_as(name.to_string(), answer)
+    }
+
+    /// Remembers an answer for a tool, or for its whole server.
+    pub fn remember_for(&self, scope: Scope, name: &ToolName, answer: Answer) -> io::Result<()> {
+        match scope {
+            Scope::Tool => self.remember(name, answer),
+            Scope::Server => self.remember_for_server(&name.server, answer),
+        }
+    }
+
+    /// Remembers an answer for all tools of a server that have none of their own.
+    pub fn remember_for_server(&self, server: &ServerName, answer: Answer) -> io::Result<()> {
+        self.remember_as(server.to_string(), answer)
+    }
+
+    fn remember_as(&self, name: String, answer: Answer) -> io::Result<()> {
         match (answer.remember(), &self.file) {
             (Remember::Once, _) => Ok(()),
             (Remember::Always, Some(file)) => {
@@ -88,16 +140,31 @@ impl Answers {
         }
     }
 
-    /// Forgets what was answered for a tool.
-    pub fn forget(&self, name: &ToolName) -> io::Result<()> {
+    /// Forgets what was answered for a tool, and says whether there was anything.
+    pub fn forget(&self, name: &ToolName) -> io::Result<usize> {
         let name = name.to_string();
-        self.known().session.remove(&name);
-        match &self.file {
-            Some(file) => self.change(file, |always| {
-                always.remove(&name);
-            }),
-            None => Ok(()),
+        self.forget_all(|known| known == name)
+    }
+
+    /// Forgets what was answered for a server and for each of its tools, and says how much that was.
+    pub fn forget_server(&self, server: &ServerName) -> io::Result<usize> {
+        let server = server.as_str();
+        self.forget_all(|known| known.split('/').next() == Some(server))
+    }
+
+    fn forget_all(&self, is_it: impl Fn(&str) -> bool) -> io::Result<usize> {
+        let mut forgotten = 0;
+        let mut forget = |answers: &mut BTreeMap<String, Answer>| {
+            answers.retain(|name, _| {
+                forgotten += usize::from(is_it(name));
+                !is_it(name)
+            });
+        };
+        forget(&mut self.known().session);
+        if let Some(file) = &self.file {
+            self.change(file, forget)?;
         }
+        Ok(forgotten)
     }
 
     fn change(
@@ -186,6 +253,36 @@ mod tests {
             Answers::in_file(&file).unwrap().recall(&tool("always")),
             None
         );
+    }
+
+    #[test]
+    fn an_answer_for_a_server_holds_for_tools_that_have_none() {
+        let scratch = Scratch::new("answers").unwrap();
+        let file = scratch.path().join("answers.json");
+        let answers = Answers::in_file(&file).unwrap();
+        let notes = ServerName::new("notes").unwrap();
+        let refused = Answer::Deny(Remember::Always);
+        let session = Answer::Deny(Remember::Session);
+        answers.remember_for_server(&notes, ALWAYS).unwrap();
+        answers.remember(&tool("delete"), refused).unwrap();
+        assert_eq!(answers.recall(&tool("read")), Some(ALWAYS));
+        assert_eq!(answers.recall(&tool("delete")), Some(refused));
+        // A tool cannot answer for its server, whatever it is called.
+        answers.remember(&tool(""), session).unwrap();
+        answers.remember(&tool("*"), session).unwrap();
+        assert_eq!(answers.recall(&tool("read")), Some(ALWAYS));
+        let other = ToolName::new(ServerName::new("notes2").unwrap(), "read");
+        assert_eq!(answers.recall(&other), None);
+        answers.remember(&other, ALWAYS).unwrap();
+
+        let later = Answers::in_file(&file).unwrap();
+        let listed = later.list();
+        let names: Vec<&str> = listed.iter().map(|it| it.name.as_str()).collect();
+        assert_eq!(names, ["notes", "notes/delete", "notes2/read"]);
+        assert_eq!(later.forget_server(&notes).unwrap(), 2);
+        assert_eq!(later.forget_server(&notes).unwrap(), 0);
+        assert_eq!(later.recall(&tool("delete")), None);
+        assert_eq!(later.recall(&other), Some(ALWAYS));
     }
 
     #[test]

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use attache_client::protocol::{Json, Tool};
 
 use super::{
-    Answer, Answers, CallOrigin, Drift, Hints, PinState, PinnedServer, Pins, Reason, Verdict,
-    decide,
+    Answer, Answers, CallOrigin, Drift, Hints, PinState, PinnedServer, Pins, Reason, Scope,
+    Verdict, decide,
 };
 use crate::config::{Decision, PolicyRules};
 use crate::names::ToolName;
@@ -138,11 +138,11 @@ impl Gate {
             not_stored: None,
         };
         if verdict.decision == Decision::Ask {
-            let Some(answer) = self.ask(&call, &verdict).await else {
+            let Some((answer, scope)) = self.ask(&call, &verdict).await else {
                 let name = name.clone();
                 return Err(Refused::NobodyToAsk { name, verdict });
             };
-            permit.not_stored = failure(self.answers.remember(name, answer));
+            permit.not_stored = failure(self.answers.remember_for(scope, name, answer));
             permit.reason = Reason::Asked;
             if matches!(answer, Answer::Deny(_)) {
                 return Err(Refused::Policy {
@@ -164,7 +164,7 @@ impl Gate {
     }
 
     /// Puts the call to the user; none if no face can.
-    async fn ask(&self, call: &WantedCall<'_>, verdict: &Verdict) -> Option<Answer> {
+    async fn ask(&self, call: &WantedCall<'_>, verdict: &Verdict) -> Option<(Answer, Scope)> {
         let approval = QuestionKind::Approval(Box::new(Approval {
             tool: call.name.tool.clone(),
             title: call.tool.title.clone(),
@@ -176,8 +176,8 @@ impl Gate {
             .questions
             .ask(Some(call.request), &call.name.server, approval);
         match answer.await? {
-            questions::Answer::Allow { remember, .. } => Some(Answer::Allow(remember)),
-            questions::Answer::Deny { remember, .. } => Some(Answer::Deny(remember)),
+            questions::Answer::Allow { remember, scope } => Some((Answer::Allow(remember), scope)),
+            questions::Answer::Deny { remember, scope } => Some((Answer::Deny(remember), scope)),
             // The queue takes no other answer to this question.
             _ => None,
         }

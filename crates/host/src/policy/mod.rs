@@ -14,8 +14,8 @@
 //!    It is never believed if the tool also claims to be destructive.
 //! 5. The server's `default`, else that of all servers, else **ask**.
 //!
-//! Where the outcome is *ask*, a remembered answer for this tool stands in for the question: first
-//! one for this session, then one for always. If there is none, everything is asked but a call that
+//! Where the outcome is *ask*, a remembered answer for this tool, or else for its whole server,
+//! stands in for the question: first one for this session, then one for always. If there is none, everything is asked but a call that
 //! a person typed and that no rule says to ask about: that is its own consent. A refusal that is
 //! remembered does not bind the person who typed the call; they are asked again. An *ask* that
 //! no person can be asked is a refusal.
@@ -28,7 +28,7 @@ mod gate;
 mod lock;
 mod pins;
 
-pub use answers::Answers;
+pub use answers::{Answers, RememberedAnswer};
 pub use consent::{Answer, Remember, Scope};
 pub use decide::{Breadth, CallOrigin, Hints, Reason, Verdict, decide};
 pub use definition::{DiffLine, whole};

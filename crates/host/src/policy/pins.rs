@@ -106,6 +106,13 @@ impl Pins {
         }
     }
 
+    /// Forgets what was read, so that what other programs have approved or forgotten since counts.
+    pub fn reread(&self) {
+        if self.folder.is_some() {
+            self.known().clear();
+        }
+    }
+
     /// The same, with a lock file that has to be satisfied too.
     pub fn tightened_by(mut self, lock: Option<Lock>) -> Self {
         self.lock = lock;

@@ -136,6 +136,7 @@ impl Driver {
         self.happened(match order {
             Some(Order::Wanted | Order::Needed) => MachineEvent::Wanted,
             Some(Order::Restart) => MachineEvent::RestartAsked,
+            Some(Order::Rest) => MachineEvent::RestAsked,
             Some(Order::Stop) | None => MachineEvent::StopAsked,
         })
     }

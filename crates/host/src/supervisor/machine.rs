@@ -51,6 +51,8 @@ pub enum MachineEvent {
     PauseOver,
     /// A person wants it to run afresh, whatever came before.
     RestartAsked,
+    /// A person wants it to end for now; it may be started again when it is needed.
+    RestAsked,
     /// It is no longer wanted at all.
     StopAsked,
     /// Everything of it is gone.
@@ -92,6 +94,8 @@ pub enum Action {
 enum AfterStop {
     StayStopped,
     StartAgain,
+    /// Until it is wanted.
+    Rest,
 }
 
 /// One server's life.
@@ -145,7 +149,22 @@ impl Machine {
                     Action::Rest
                 }
                 AfterStop::StartAgain => self.start(now),
+                AfterStop::Rest => {
+                    self.phase = Phase::Configured;
+                    Action::Rest
+                }
             },
+            // Who asks for it while it ends does not want it to stay so.
+            (MachineEvent::Wanted, Phase::Stopping) if self.after_stop == AfterStop::Rest => {
+                self.after_stop = AfterStop::StartAgain;
+                Action::Rest
+            }
+            (MachineEvent::RestAsked, Phase::Stopping)
+                if self.after_stop == AfterStop::StartAgain =>
+            {
+                self.after_stop = AfterStop::Rest;
+                Action::Rest
+            }
             (_, Phase::Stopping | Phase::Stopped) => Action::Rest,
 
             (MachineEvent::RestartAsked, Phase::Starting | Phase::Ready { .. }) => {
@@ -155,6 +174,12 @@ impl Machine {
             (MachineEvent::RestartAsked, _) => {
                 self.forget_failures();
                 self.start(now)
+            }
+
+            (MachineEvent::RestAsked, Phase::Configured) => Action::Rest,
+            (MachineEvent::RestAsked, _) => {
+                self.forget_failures();
+                self.stop(AfterStop::Rest)
             }
 
             (MachineEvent::Wanted, Phase::Configured) => self.start(now),

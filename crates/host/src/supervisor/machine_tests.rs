@@ -244,3 +244,35 @@ fn promise_3_a_second_process_of_one_start_counts_too() {
     assert_eq!(processes, 4);
     assert_eq!(life.machine.phase(), Phase::Parked);
 }
+
+#[test]
+fn a_server_at_rest_starts_again_when_it_is_wanted() {
+    let mut life = Life::new().ready();
+    assert_eq!(life.happens(MachineEvent::RestAsked), Action::Stop);
+    assert_eq!(life.happens(MachineEvent::Gone), Action::Rest);
+    assert_eq!(life.machine.phase(), Phase::Configured);
+    assert_eq!(life.happens(MachineEvent::RestAsked), Action::Rest);
+    assert_eq!(life.happens(MachineEvent::Wanted), Action::Start);
+    // Who wants it while it ends gets it.
+    assert_eq!(life.happens(MachineEvent::RestAsked), Action::Stop);
+    assert_eq!(life.happens(MachineEvent::Wanted), Action::Rest);
+    assert_eq!(life.happens(MachineEvent::Gone), Action::Start);
+    // Rest is the end of a restart, and stopping is the end of rest.
+    assert_eq!(life.happens(MachineEvent::RestartAsked), Action::Stop);
+    assert_eq!(life.happens(MachineEvent::RestAsked), Action::Rest);
+    assert_eq!(life.happens(MachineEvent::StopAsked), Action::Rest);
+    assert_eq!(life.happens(MachineEvent::RestAsked), Action::Rest);
+    assert_eq!(life.happens(MachineEvent::Gone), Action::Rest);
+    assert_eq!(life.machine.phase(), Phase::Stopped);
+}
+
+#[test]
+fn a_parked_server_that_is_put_to_rest_has_another_chance() {
+    let mut life = Life::new();
+    life.happens(MachineEvent::Wanted);
+    life.happens(MachineEvent::Failed(Remedy::NeedsAPerson));
+    assert_eq!(life.machine.phase(), Phase::Parked);
+    assert_eq!(life.happens(MachineEvent::RestAsked), Action::Stop);
+    assert_eq!(life.happens(MachineEvent::Gone), Action::Rest);
+    assert_eq!(life.happens(MachineEvent::Wanted), Action::Start);
+}

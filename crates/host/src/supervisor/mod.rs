@@ -37,6 +37,8 @@ pub(crate) enum Order {
     /// A request waits for this very server: it starts now.
     Needed,
     Restart,
+    /// It ends, until it is wanted again.
+    Rest,
     Stop,
 }
 
@@ -221,6 +223,19 @@ impl Supervised {
         let _ = status
             .wait_for(|now| now.starts > before || now.state == ServerState::Stopped)
             .await;
+    }
+
+    /// Ends the server until it is wanted again, and waits until nothing of it is left.
+    pub(crate) async fn rest(&self) {
+        let mut status = self.status.clone();
+        let before = status.borrow().starts;
+        let _ = self.orders.send(Order::Rest).await;
+        // A request that comes meanwhile starts it again, which is an end of this one too.
+        let ended = |now: &Status| match now.state {
+            ServerState::Configured | ServerState::Stopped => true,
+            _ => now.starts > before,
+        };
+        let _ = status.wait_for(ended).await;
     }
 
     /// Stops the server and waits until nothing of it is left.

@@ -17,4 +17,5 @@ mod observed;
 mod questions;
 mod remote;
 mod support;
+mod verbs;
 mod watches;

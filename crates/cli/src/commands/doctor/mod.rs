@@ -99,7 +99,7 @@ impl Verb for Doctor {
         let (target, selection) = self.servers.named(self.name)?.selection()?;
         let selection = selection.tried_once();
         let unrestricted = selection.unrestricted();
-        let session = CommandHost::open(selection, output)?;
+        let session = CommandHost::open(selection, None, output)?;
         let examined = examine_all(&session, unrestricted, &target, output).await;
         session.close().await;
         let (mut findings, stopped) = examined?;

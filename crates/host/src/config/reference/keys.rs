@@ -49,6 +49,8 @@ pub(super) static FILE: Table = table(keys! {
         "The memory that the answers of all servers share.";
     startup: Kind::Table(&STARTUP),
         "How servers are started together.";
+    log: Kind::Table(&LOG),
+        "What is written down of calls and servers.";
 });
 
 static SINGLE: Table = Table {
@@ -87,6 +89,13 @@ static CACHE: Table = table(keys! {
 static STARTUP: Table = table(keys! {
     concurrent: Number(1, 1000), example 1,
         "How many programs may be starting at a time; without it two for each core, and at least four.";
+});
+
+static LOG: Table = table(keys! {
+    directory: Path, example "logs",
+        "The folder of log files, those of servers and that of calls; without it one in your state folder.";
+    calls: Choice(&words(&choices::CALL_LOGGING)), default "on", example "off",
+        "Whether calls are written down with their arguments and results, secrets masked, for `attache history`.";
 });
 
 static SERVER: Table = table(keys! {

@@ -1,0 +1,388 @@
+//! The thread of a call log: masks what calls hand over, and has it written.
+
+use std::collections::HashMap;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use attache_client::protocol::{CallTool, Json, Method as _, Payload};
+use attache_client::{CloseReason, ConnectError, Error as ClientError};
+use serde::Deserialize;
+
+use super::mask::{Masked, mask};
+use super::record::{
+    Began, CallEnding, CallError, CalledServer, Ended, Line, ProgressNote, origin_word,
+};
+use super::recording::{BeganCall, EndedCall, Notes, Outcome, RecordedServer};
+use super::store::{Aside, Number, Store};
+use super::{Message, WriterState};
+use crate::config::Origin;
+use crate::error::Error;
+use crate::redact::Redactor;
+
+/// Arguments, results and details of errors up to this length stand in the line.
+const LONGEST_INLINE: usize = 64 * 1024;
+/// The longest text of a note of progress, of a message and of a name.
+const LONGEST_TEXT: usize = 4 * 1024;
+
+pub(super) struct Writer {
+    store: Store,
+    state: Arc<WriterState>,
+    /// The calls that have begun, by their keys.
+    open: HashMap<u64, Open>,
+    /// How many lost lines the log tells of already.
+    told_lost: u64,
+}
+
+/// A call that has begun.
+struct Open {
+    method: &'static str,
+    /// Knows the secrets of its server and those of its arguments.
+    redactor: Redactor,
+    begun: Begun,
+}
+
+enum Begun {
+    Written(u64),
+    /// Its beginning could not be written, and is tried again with its end.
+    Unwritten(Box<Began>, Masked),
+}
+
+impl Writer {
+    pub(super) fn new(store: Store, state: Arc<WriterState>) -> Self {
+        Self {
+            store,
+            state,
+            open: HashMap::new(),
+            told_lost: 0,
+        }
+    }
+
+    pub(super) fn write(&mut self, message: Message) {
+        match message {
+            Message::Began(began) => {
+                let key = began.key;
+                let mut open = Open::new(*began);
+                if let Begun::Unwritten(began, arguments) = &open.begun {
+                    let written = self.store.append(Number::Next, |number, aside| {
+                        Ok(Line {
+                            n: number,
+                            began: Some(with_arguments(began, arguments, aside)),
+                            ..Line::default()
+                        })
+                    });
+                    if let Some(number) = self.noted(written) {
+                        open.begun = Begun::Written(number);
+                    }
+                }
+                self.open.insert(key, open);
+            }
+            Message::Ended(mut ended) => {
+                let began = ended.began.take().map(|began| Open::new(*began));
+                // A beginning was handed over either before or with its end.
+                if let Some(open) = began.or_else(|| self.open.remove(&ended.key)) {
+                    self.end(&open, &ended);
+                }
+            }
+            Message::Flush(done) => {
+                let _ = done.send(());
+            }
+        }
+    }
+
+    fn end(&mut self, open: &Open, ended: &EndedCall) {
+        let lost = self.state.lost.load(Ordering::Relaxed);
+        let newly_lost = lost.saturating_sub(self.told_lost);
+        let number = match open.begun {
+            Begun::Written(number) => Number::Of(number),
+            Begun::Unwritten(..) => Number::Next,
+        };
+        let written = self.store.append(number, |number, aside| {
+            let began = match &open.begun {
+                Begun::Written(_) => None,
+                Begun::Unwritten(began, arguments) => Some(with_arguments(began, arguments, aside)),
+            };
+            Ok(Line {
+                n: number,
+                began,
+                ended: Some(open.ended(ended, aside)),
+                lost: newly_lost,
+            })
+        });
+        if self.noted(written).is_some() {
+            self.told_lost = lost;
+        }
+    }
+
+    /// Keeps the first reason why something was not written.
+    fn noted(&self, written: io::Result<u64>) -> Option<u64> {
+        written
+            .map_err(|error| {
+                let mut problem = self.state.problem.lock();
+                problem.get_or_insert_with(|| error.to_string());
+            })
+            .ok()
+    }
+}
+
+impl Open {
+    fn new(call: BeganCall) -> Self {
+        let BeganCall {
+            at_ms,
+            wanted,
+            server,
+            claims_read_only,
+            ..
+        } = call;
+        let mut redactor = match &server {
+            Some(server) => Redactor::for_servers([&*server.config]),
+            None => Redactor::new(),
+        };
+        let arguments = match &wanted.arguments {
+            Some(arguments) => mask(arguments.as_str(), &redactor),
+            None => Masked::default(),
+        };
+        for secret in &arguments.secrets {
+            redactor.hide(secret);
+        }
+        let name = redactor.redact(&wanted.name);
+        let began = Began {
+            at_ms,
+            method: wanted.method.to_owned(),
+            server: server.as_ref().map(|it| it.config.name.to_string()),
+            name_masked: *name != *wanted.name,
+            name: cut(&name),
+            arguments: None,
+            arguments_file: None,
+            masked: arguments.places.clone(),
+            origin: wanted.origin.map(|origin| origin_word(origin).to_owned()),
+            claims_read_only,
+            process: std::process::id(),
+            target: server.as_ref().map(|server| called(server, &redactor)),
+        };
+        Self {
+            method: wanted.method,
+            redactor,
+            begun: Begun::Unwritten(Box::new(began), arguments),
+        }
+    }
+
+    fn ended(&self, call: &EndedCall, aside: &Aside<'_>) -> Ended {
+        let ended = Ended {
+            at_ms: call.at_ms,
+            took_ms: u64::try_from(call.took.as_millis()).unwrap_or(u64::MAX),
+            progress: self.progress(&call.notes),
+            progress_omitted: call.notes.omitted,
+            ..Ended::default()
+        };
+        match &call.outcome {
+            Outcome::Result { result, cached } => Ended {
+                ending: match self.method == CallTool::NAME && says_failed(result) {
+                    true => CallEnding::ToolFailed,
+                    false => CallEnding::Result,
+                },
+                cached: *cached,
+                ..self.with_result(ended, result, aside)
+            },
+            Outcome::Task => Ended {
+                ending: CallEnding::Task,
+                ..ended
+            },
+            Outcome::Omitted => Ended {
+                ending: CallEnding::Result,
+                result_omitted: Some("results came too fast to be written".to_owned()),
+                ..ended
+            },
+            Outcome::Error(error) => Ended {
+                ending: CallEnding::of(error),
+                error: Some(self.error(error)),
+                ..ended
+            },
+            Outcome::Dropped => Ended {
+                ending: CallEnding::Cancelled,
+                ..ended
+            },
+        }
+    }
+
+    fn with_result(&self, ended: Ended, result: &Payload, aside: &Aside<'_>) -> Ended {
+        let bytes = result.as_bytes();
+        let mut ended = Ended {
+            result_bytes: bytes.len() as u64,
+            ..ended
+        };
+        let Ok(text) = std::str::from_utf8(bytes) else {
+            ended.result_omitted = Some("it is not text".to_owned());
+            return ended;
+        };
+        match kept(mask(text, &self.redactor).text, "result", aside) {
+            Kept::Inline(json) => ended.result = Some(json),
+            Kept::File(name) => ended.result_file = Some(name),
+            Kept::Not(because) => ended.result_omitted = Some(because),
+        }
+        ended
+    }
+
+    fn progress(&self, notes: &Notes) -> Vec<ProgressNote> {
+        let note = |(after, progress): &(std::time::Duration, _)| {
+            let progress: &attache_client::protocol::ProgressParams = progress;
+            let message = progress.message.as_deref();
+            ProgressNote {
+                after_ms: u64::try_from(after.as_millis()).unwrap_or(u64::MAX),
+                progress: progress.progress,
+                total: progress.total,
+                message: message.map(|message| self.text(message)),
+            }
+        };
+        notes.kept.iter().map(note).collect()
+    }
+
+    fn error(&self, error: &Error) -> CallError {
+        let server_error = match error.client_error() {
+            Some(
+                ClientError::Server(error) | ClientError::Connect(ConnectError::Refused(error)),
+            ) => Some(error),
+            _ => None,
+        };
+        let data = server_error.and_then(|error| error.data.as_ref());
+        let data = data.map(|data| mask(data.as_str(), &self.redactor).text);
+        CallError {
+            message: self.text(&error.to_string()),
+            code: server_error.map(|error| error.code),
+            data: data.map(|data| match data.len() <= LONGEST_INLINE {
+                true => Json::parse(&data).unwrap_or_default(),
+                false => Json::from(serde_json::Value::from(cut(&data))),
+            }),
+            stderr: stderr_of(error)
+                .iter()
+                .map(|line| self.text(line))
+                .collect(),
+        }
+    }
+
+    /// A text of the server as it is kept.
+    fn text(&self, text: &str) -> String {
+        cut(&self.redactor.redact(text))
+    }
+}
+
+/// What became of a text that may be long.
+enum Kept {
+    Inline(Json),
+    File(String),
+    /// Why it is not kept.
+    Not(String),
+}
+
+fn kept(text: String, what: &'static str, aside: &Aside<'_>) -> Kept {
+    if text.len() > LONGEST_INLINE {
+        return match aside.put(what, &text) {
+            Ok(name) => Kept::File(name),
+            Err(error) => Kept::Not(error.to_string()),
+        };
+    }
+    match one_line(text) {
+        Some(json) => Kept::Inline(json),
+        None => Kept::Not("it is not JSON".to_owned()),
+    }
+}
+
+/// JSON that fits into a line: a line break can only be between its parts.
+fn one_line(text: String) -> Option<Json> {
+    let text = match text.contains(['\n', '\r']) {
+        true => text.replace(['\n', '\r'], " "),
+        false => text,
+    };
+    Json::parse(&text).ok()
+}
+
+fn with_arguments(began: &Began, arguments: &Masked, aside: &Aside<'_>) -> Began {
+    let mut began = began.clone();
+    if arguments.text.is_empty() {
+        return began;
+    }
+    match kept(arguments.text.clone(), "arguments", aside) {
+        Kept::Inline(json) => began.arguments = Some(json),
+        Kept::File(name) => began.arguments_file = Some(name),
+        // Without them the call cannot be made again, which the pointer to the whole says.
+        Kept::Not(_) => began.masked = vec![String::new()],
+    }
+    began
+}
+
+/// How the server is found again.
+fn called(server: &RecordedServer, redactor: &Redactor) -> CalledServer {
+    let config = &server.config;
+    if !server.is_typed {
+        let source = &config.source;
+        return match &source.file {
+            Some(file) => CalledServer::Configured {
+                file: file.display().to_string(),
+                named: source.origin == Origin::Named,
+            },
+            None => CalledServer::BuiltIn,
+        };
+    }
+    let transport = config.server.transport();
+    let words: Vec<String> = transport.words().iter().map(ToString::to_string).collect();
+    // An option and its value are two words, and looked at together.
+    let masked = redactor.redact(&words.join(" ")) != words.join(" ");
+    let words = match masked {
+        true => redactor
+            .redact(&words.join(" "))
+            .split(' ')
+            .map(str::to_owned)
+            .collect(),
+        false => words,
+    };
+    let folder = match transport.folder() {
+        Some(folder) => Some(folder.to_path_buf()),
+        None => transport
+            .launch()
+            .and_then(|_| std::env::current_dir().ok()),
+    };
+    CalledServer::Typed {
+        words,
+        folder: folder.map(|folder| folder.display().to_string()),
+        masked,
+    }
+}
+
+fn says_failed(result: &Payload) -> bool {
+    #[derive(Deserialize)]
+    struct Flag {
+        #[serde(rename = "isError", default)]
+        is_error: bool,
+    }
+    serde_json::from_slice(result.as_bytes()).is_ok_and(|flag: Flag| flag.is_error)
+}
+
+fn stderr_of(error: &Error) -> &[String] {
+    match error {
+        Error::Parked { failure, .. } | Error::Unreachable { failure, .. } => &failure.stderr,
+        Error::Request {
+            error:
+                ClientError::NotSent {
+                    reason: CloseReason::Exited { stderr, .. },
+                    ..
+                }
+                | ClientError::OutcomeUnknown {
+                    reason: CloseReason::Exited { stderr, .. },
+                    ..
+                },
+            ..
+        } => stderr,
+        _ => &[],
+    }
+}
+
+fn cut(text: &str) -> String {
+    if text.len() <= LONGEST_TEXT {
+        return text.to_owned();
+    }
+    let mut end = LONGEST_TEXT;
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    format!("{}…", &text[..end])
+}
