@@ -71,6 +71,7 @@ verbs! {
     serve::Serve,
     logs::Logs,
     doctor::Doctor,
+    verify::Verify,
     trust::Trust,
     auth::Auth,
     config::Config,

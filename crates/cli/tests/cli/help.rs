@@ -27,6 +27,7 @@ fn the_program() {
       serve        Be one of the ready-made servers
       logs         Print the log files of servers: their stderr, logs and states
       doctor       Find out what is wrong with servers: one cause, one remedy
+      verify       Check a server against the specification, or a client
       trust        Approve a project's configuration file, or the tools of a server as they are now
       auth         Log in to servers behind a URL, log out, or see where you are logged in
       config       Find, check, explain, import and export configurations
@@ -169,6 +170,7 @@ fn every_command_has_an_example_and_shows_where_the_server_goes() {
         "prompt",
         "watch",
         "doctor",
+        "verify",
     ] {
         let help = help(&[command, "--help"]);
         assert!(help.contains("[-- <COMMAND>...]"), "{help}");
@@ -184,6 +186,7 @@ fn every_command_has_an_example_and_shows_where_the_server_goes() {
         &["watch"],
         &["logs"],
         &["doctor"],
+        &["verify"],
         &["trust"],
         &["completions"],
         &["man"],
