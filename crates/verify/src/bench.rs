@@ -50,12 +50,13 @@ pub(crate) struct Bench {
     pub(crate) allowed: Arc<Vec<AllowedCall>>,
     pub(crate) seed: u64,
     pub(crate) spoken: Spoken,
+    /// When no more checks begin.
+    pub(crate) deadline: Instant,
     pub(crate) clock: Arc<Clock>,
 }
 
-/// How much time there is.
+/// How patient all checks are together.
 pub(crate) struct Clock {
-    pub(crate) deadline: Instant,
     pub(crate) patience: Duration,
     pub(crate) start_patience: Duration,
     /// How many waits were in vain: a server that hangs shall not use up all the time.
@@ -70,9 +71,8 @@ const SHORT_PATIENCE: Duration = Duration::from_millis(1500);
 const SILENCES: usize = 3;
 
 impl Clock {
-    pub(crate) fn new(budget: Duration, patience: Duration, start_patience: Duration) -> Self {
+    pub(crate) fn new(patience: Duration, start_patience: Duration) -> Self {
         Self {
-            deadline: Instant::now() + budget,
             patience,
             start_patience,
             silences: AtomicUsize::new(0),
@@ -118,15 +118,12 @@ impl Bench {
 
     /// As much of a time as is left.
     pub(crate) fn within(&self, time: Duration) -> Duration {
-        let left = self
-            .clock
-            .deadline
-            .saturating_duration_since(Instant::now());
+        let left = self.deadline.saturating_duration_since(Instant::now());
         time.min(left)
     }
 
     pub(crate) fn check_time(&self) -> Result<(), Trouble> {
-        match Instant::now() < self.clock.deadline {
+        match Instant::now() < self.deadline {
             true => Ok(()),
             false => Err(Trouble::TimeIsUp),
         }

@@ -115,7 +115,8 @@ const LEAVING: Duration = Duration::from_secs(3);
 /// Looks at a server. `tell` hears of each outcome as soon as it is there.
 pub async fn verify(target: &Target, options: &Options, tell: impl Fn(&Outcome)) -> Report {
     let begun = Instant::now();
-    let clock = Clock::new(options.budget, options.patience, options.start_patience);
+    let clock = Clock::new(options.patience, options.start_patience);
+    let deadline = begun + options.budget;
     let bench = Bench {
         target: target.clone(),
         revision: options.legacy,
@@ -124,6 +125,7 @@ pub async fn verify(target: &Target, options: &Options, tell: impl Fn(&Outcome))
         allowed: Arc::new(options.allowed.clone()),
         seed: options.seed,
         spoken: Spoken::default(),
+        deadline,
         clock: Arc::new(clock),
     };
     let mut collected = Collected {
@@ -153,7 +155,16 @@ pub async fn verify(target: &Target, options: &Options, tell: impl Fn(&Outcome))
         let (trace, opened) = probed;
         let Some(opened) = opened else { continue };
         let era = bench.revision.era();
-        let bench = Bench { spoken, ..bench };
+        // Of two eras the first leaves time for the second.
+        let is_first = era == Era::Legacy && spoken.modern;
+        let bench = Bench {
+            spoken,
+            deadline: match is_first {
+                true => begun + options.budget * 11 / 20,
+                false => deadline,
+            },
+            ..bench
+        };
         eras.push(EraReport::of(era, &opened));
         collected.opening(&bench, &trace, &opened);
         if let Ok(peer) = opened {
@@ -296,8 +307,11 @@ pub(crate) fn judged(found: Result<Finding, Trouble>, level: Level) -> (Verdict,
 type Done = (&'static Check, Bench, Result<Finding, Trouble>, Duration);
 
 async fn run_era<T: Fn(&Outcome)>(bench: &Bench, peer: Peer, collected: &mut Collected<'_, T>) {
+    // How a process ends does not depend on what it spoke.
+    let is_second = bench.revision.era() == Era::Modern && bench.spoken.legacy;
     let applies = |check: &&'static Check| {
         check.applies_to(bench.revision)
+            && !(is_second && check.group == Group::Ending)
             && collected.options.wants(check)
             && match check.over {
                 Over::Any => true,

@@ -10,7 +10,7 @@ use attache_protocol::{Era, Revision};
 use parking_lot::Mutex;
 use serde_json::{Map, Value};
 
-use crate::peer::{LOG_LEVEL_KEY, SUBSCRIPTION_KEY, TASKS_EXTENSION};
+use crate::peer::{LOG_LEVEL_KEY, SUBSCRIPTION_KEY, TASKS_EXTENSION, VERSION_KEY};
 
 /// How many cases of one broken rule are kept.
 const MOST_CASES: usize = 20;
@@ -76,6 +76,8 @@ impl Watch {
 #[derive(Clone, Debug)]
 struct Asked {
     method: String,
+    /// Whether it brought a version: a server of both eras may answer others by legacy rules.
+    is_modern: bool,
     token: Option<Value>,
     wants_log: bool,
     declares_tasks: bool,
@@ -171,6 +173,7 @@ impl Books {
         let capabilities = &params["_meta"][crate::peer::CAPABILITIES_KEY];
         let asked = Asked {
             method: method.to_owned(),
+            is_modern: params["_meta"].get(VERSION_KEY).is_some(),
             token: params["_meta"].get("progressToken").cloned(),
             wants_log: params["_meta"].get(LOG_LEVEL_KEY).is_some(),
             declares_tasks: capabilities["extensions"].get(TASKS_EXTENSION).is_some(),
@@ -357,7 +360,8 @@ impl Books {
         }
         let id = message.get("id").unwrap_or(&Value::Null);
         if id.is_null() {
-            if fields.contains_key("result") {
+            // Who was asked with null may answer with it.
+            if fields.contains_key("result") && !self.asked.contains_key("null") {
                 let what = "a result without an id".to_owned();
                 found.push(("envelope.answers-open", what));
             }
@@ -381,7 +385,7 @@ impl Books {
         if let (Some(asked), Some(result)) = (self.asked.get(&key).cloned(), fields.get("result")) {
             self.least_level = asked.sets_level.or(self.least_level);
             meta_keys(result, found);
-            if self.is_modern() {
+            if self.is_modern() && asked.is_modern {
                 modern_result(&asked, result, found);
             }
         }
@@ -536,7 +540,9 @@ mod tests {
         let legacy = Revision::V2025_11_25;
         let modern = Revision::V2026_07_28;
         let ping = json!({"jsonrpc": "2.0", "id": 1, "method": "ping"});
-        let list = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"});
+        let list = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {
+            "_meta": {VERSION_KEY: "2026-07-28"},
+        }});
         let result = |id: Value| json!({"jsonrpc": "2.0", "id": id, "result": {}});
         for (revision, sent, came, expected) in [
             (legacy, &ping, result(json!(1)), vec![]),

@@ -13,6 +13,7 @@ use attache_testkit::binaries;
 use attache_testkit::chaos::{
     Action, Cursors, Emit, Grandchild, Launch, Reply, ReplyId, Script, When,
 };
+use attache_testkit::real_servers::{EverythingTransport, Listening, installed, reference_server};
 use attache_testkit::scratch::Scratch;
 use serde_json::{Value, json};
 
@@ -105,6 +106,19 @@ struct Defect {
     words: &'static [&'static str],
     check: &'static str,
     verdict: &'static str,
+}
+
+impl Defect {
+    /// Whether it is found in whatever comes, and not by a check that asks.
+    fn is_rule(&self) -> bool {
+        let rules = [
+            "envelope.",
+            "start.negotiated",
+            "logging.declared",
+            "discover.",
+        ];
+        rules.iter().any(|rule| self.check.starts_with(rule))
+    }
 }
 
 fn defect(
@@ -274,11 +288,10 @@ fn defects_of_the_chaos_server_are_found() {
     let mut problems = Vec::new();
     for it in defects() {
         let launch = it.script.launch().unwrap();
-        let group = it.check.split('.').next().unwrap();
-        // Rules about every message need messages, which the answers to ping and the lists are.
-        let mut words = vec!["--only", it.check, "--only", "answers", "--only", "tools"];
-        if group == "ending" || group == "pagination" {
-            words = vec!["--only", it.check];
+        let mut words = vec!["--only", it.check];
+        // Rules about every message need messages.
+        if it.is_rule() {
+            words.extend(["--only", "ping", "--only", "tools.declared"]);
         }
         words.extend(["--timeout", "2s"]);
         words.extend(it.words);
@@ -405,7 +418,10 @@ fn reports_for_machines_are_escaped() {
             .unwrap();
         let text = String::from_utf8(output.stdout).unwrap();
         assert!(text.contains(part), "{format}: {text}");
-        assert!(!text.contains("<script>"), "{format}: {text}");
+        assert!(
+            format == "text" || !text.contains("<script>"),
+            "{format}: {text}"
+        );
         assert!(!text.contains('\u{1b}'), "{format}: {text}");
     }
 }
@@ -464,4 +480,48 @@ fn a_client_is_judged_by_a_strict_server() {
     assert_eq!(verified.verdict("client.pure"), Some("fail"));
     assert_eq!(verified.verdict("client.initialize"), Some("fail"));
     assert_eq!(verified.code, 5);
+}
+
+/// Verifies a server that others wrote: whatever fails must be among the failures that were looked
+/// at and are real. On a busy machine some of them may be out of time.
+fn no_false_failure(words: &[&str], real: &[&str]) {
+    let verified = verify(words);
+    assert!(
+        verified.report["counts"]["pass"].as_u64() > Some(20),
+        "{words:?}"
+    );
+    for failure in verified.of("fail") {
+        let check = failure.split(':').next().unwrap();
+        assert!(real.contains(&check), "{words:?}: {failure}");
+    }
+}
+
+#[test]
+fn real_servers_fail_only_where_they_are_wrong() {
+    let everything = reference_server("server-everything");
+    // It takes 2025-03-26 and no batches, which that revision demands.
+    let words = ["--", "node", everything.to_str().unwrap()];
+    no_false_failure(&words, &["malformed.batch-2025-03-26"]);
+
+    // It takes any origin, ended sessions are 400, and its store of events knows no streams.
+    let listening = Listening::everything(EverythingTransport::StreamableHttp).unwrap();
+    let real = ["http.origin", "sessions.ended", "resumption.replay"];
+    no_false_failure(&[listening.url()], &real);
+
+    // The SDK of 1.x dies of a cancel that crosses its answer, and answers twice before; it logs
+    // what it cannot read though logging is not declared; it has no batches.
+    let time = installed("python-legacy/bin/mcp-server-time");
+    let real = [
+        "malformed.batch-2025-03-26",
+        "logging.declared",
+        "cancel.race",
+        "envelope.answers-open",
+    ];
+    no_false_failure(&["--", time.to_str().unwrap()], &real);
+
+    let time = installed("python-modern/bin/mcp-server-time");
+    no_false_failure(
+        &["--", time.to_str().unwrap()],
+        &["malformed.batch-2025-03-26"],
+    );
 }

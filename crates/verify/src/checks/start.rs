@@ -146,9 +146,10 @@ async fn versions(bench: &Bench) -> Result<Finding, Trouble> {
         Revision::V2025_06_18,
         Revision::V2025_11_25,
     ];
-    let mut supported = Vec::new();
+    // The shared connection has asked for this one.
+    let mut supported = vec![bench.revision.to_string()];
     let mut complaints = Vec::new();
-    for asked in all {
+    for asked in all.into_iter().filter(|it| *it != bench.revision) {
         let asked = asked.to_string();
         match ask_for(bench, &asked).await? {
             Ok(given) if given == asked => supported.push(given),
