@@ -191,8 +191,9 @@ impl HttpWire {
             Ok(Err(error)) => return Err(Trouble::Ended(innermost(&error))),
             Err(_) => {
                 return Err(Trouble::Silent(format!(
-                    "no response to {} in {patience:?}",
-                    exchange.verb
+                    "no response to {} in {:.1} s",
+                    exchange.verb,
+                    patience.as_secs_f64()
                 )));
             }
         };

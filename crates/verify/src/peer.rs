@@ -598,6 +598,7 @@ impl Peer {
         let deadline = Instant::now() + self.bench.within(self.bench.patience());
         while self.posts.values().any(|post| !post.is_over) {
             let Some(message) = self.receive(deadline).await? else {
+                self.bench.check_time()?;
                 return Err(Trouble::Silent("a response does not end".to_owned()));
             };
             self.keep(message);

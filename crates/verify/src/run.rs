@@ -82,8 +82,8 @@ impl Default for Options {
             calls: Vec::new(),
             seed: 1,
             budget: Duration::from_secs(52),
-            patience: Duration::from_secs(5),
-            start_patience: Duration::from_secs(20),
+            patience: Duration::from_secs(10),
+            start_patience: Duration::from_secs(30),
             baseline: None,
         }
     }

@@ -1,10 +1,6 @@
 //! `attache verify` on real processes: clean servers, and chaos servers with one defect each.
 
-#![expect(
-    clippy::unwrap_used,
-    clippy::print_stderr,
-    reason = "a test that cannot go on fails"
-)]
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 use std::process::{Command, Stdio};
 use std::time::Duration;

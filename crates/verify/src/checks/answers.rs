@@ -214,10 +214,11 @@ async fn notifications(peer: &mut Peer, _: &Bench) -> Result<Finding, Trouble> {
     peer.leftovers();
     peer.notify("notifications/attache-verify-unknown", json!({"a": 1}))
         .await?;
-    if !peer.is_modern() {
-        peer.notify("notifications/roots/list_changed", Value::Null)
-            .await?;
-    }
+    peer.notify(
+        "notifications/cancelled",
+        json!({"requestId": "never-sent"}),
+    )
+    .await?;
     peer.fence().await?;
     let answered = peer.leftovers();
     let answer = answered.iter().find(|message| {

@@ -1,7 +1,5 @@
 //! What HTTP adds in both eras: statuses, content types, and who may ask at all.
 
-use std::time::Duration;
-
 use attache_protocol::Era;
 use serde_json::{Value, json};
 use url::{Host, Url};
@@ -67,9 +65,6 @@ pub(super) const CHECKS: &[Check] = &[
     ),
 ];
 
-/// How long a response may take.
-pub(super) const PATIENCE: Duration = Duration::from_secs(5);
-
 /// The way to the server.
 pub(super) fn wire(bench: &Bench) -> Result<HttpWire, Trouble> {
     match &bench.target {
@@ -125,7 +120,7 @@ pub(super) async fn send(
     wire: &HttpWire,
     exchange: Exchange,
 ) -> Result<Response, Trouble> {
-    let patience = bench.within(PATIENCE);
+    let patience = bench.within(bench.patience());
     let has_answer = |response: &Response| {
         let messages = response.messages();
         response.is_stream()
@@ -133,8 +128,14 @@ pub(super) async fn send(
                 .iter()
                 .any(|it| it.get("id").is_some() && it.get("method").is_none())
     };
-    wire.exchange(exchange, &bench.trace, patience, has_answer)
-        .await
+    let response = wire
+        .exchange(exchange, &bench.trace, patience, has_answer)
+        .await;
+    if let Err(Trouble::Silent(_)) = response {
+        // A wait that was cut short says nothing about the server.
+        bench.check_time()?;
+    }
+    response
 }
 
 async fn origin(bench: &Bench) -> Result<Finding, Trouble> {

@@ -277,7 +277,7 @@ async fn bad_version(bench: &Bench) -> Result<Finding, Trouble> {
     let response = send(bench, &session.wire, exchange).await?;
     Ok(match response.status {
         400 => kept("400"),
-        400..500 => doubtful(response.summary()),
+        401..500 => doubtful(response.summary()),
         _ => broken(response.summary()),
     })
 }

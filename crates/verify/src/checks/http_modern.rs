@@ -316,7 +316,7 @@ async fn unbuffered(bench: &Bench) -> Result<Finding, Trouble> {
         }),
     );
     let exchange = post(bench, &message);
-    let patience = bench.within(super::http_both::PATIENCE);
+    let patience = bench.within(bench.patience());
     let response = wire(bench)?
         .exchange(exchange, &bench.trace, patience, |_| true)
         .await?;

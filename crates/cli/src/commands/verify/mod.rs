@@ -113,9 +113,9 @@ enum WantedLevel {
 }
 
 /// How long one answer may take that nobody has said anything about.
-const PATIENCE: Duration = Duration::from_secs(5);
+const PATIENCE: Duration = Duration::from_secs(10);
 /// How long a server may take to start.
-const START_PATIENCE: Duration = Duration::from_secs(20);
+const START_PATIENCE: Duration = Duration::from_secs(30);
 
 impl Verb for Verify {
     async fn run(self, context: &Context) -> Result<(), Failure> {
