@@ -67,38 +67,39 @@ pub(super) const CHECKS: &[Check] = &[
 /// How long a server may take to leave.
 const LEAVING: Duration = Duration::from_secs(5);
 
-async fn leaves(peer: &mut Peer, patience: Duration) -> Finding {
+async fn leaves(bench: &Bench, peer: &mut Peer, patience: Duration) -> Result<Finding, Trouble> {
     peer.end_input();
     let begun = Instant::now();
     let Some(wire) = peer.stdio() else {
-        return not_testable("there is no process");
+        return Ok(not_testable("there is no process"));
     };
-    match wire.left(patience).await {
-        Some(reason) => kept(format!(
-            "it {reason} after {} ms",
-            begun.elapsed().as_millis()
-        )),
-        None => broken(format!("it is still there after {} s", patience.as_secs())),
+    if let Some(reason) = wire.left(patience).await {
+        let time = begun.elapsed().as_millis();
+        return Ok(kept(format!("it {reason} after {time} ms")));
     }
+    // What began when time was running out says nothing about the server.
+    bench.check_time()?;
+    let seconds = patience.as_secs();
+    Ok(broken(format!("it is still there after {seconds} s")))
 }
 
 async fn end_of_input(bench: &Bench) -> Result<Finding, Trouble> {
     let mut peer = Peer::open(bench, Opening::Whole).await?;
-    Ok(leaves(&mut peer, LEAVING).await)
+    leaves(bench, &mut peer, LEAVING).await
 }
 
 async fn half_a_line(bench: &Bench) -> Result<Finding, Trouble> {
     let mut peer = Peer::open(bench, Opening::Whole).await?;
     peer.send_unfinished(b"{\"jsonrpc\":\"2.0\",\"id\":1")
         .await?;
-    Ok(leaves(&mut peer, LEAVING).await)
+    leaves(bench, &mut peer, LEAVING).await
 }
 
 async fn before_opening(bench: &Bench) -> Result<Finding, Trouble> {
     let mut peer = Peer::open(bench, Opening::Bare).await?;
     // It has to start before it can see the end.
     let patience = LEAVING + bench.start_patience() / 2;
-    Ok(leaves(&mut peer, patience).await)
+    leaves(bench, &mut peer, patience).await
 }
 
 async fn answers_first(bench: &Bench) -> Result<Finding, Trouble> {
