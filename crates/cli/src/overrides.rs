@@ -134,10 +134,12 @@ impl Overrides {
 }
 
 pub(crate) fn era_parser() -> impl TypedValueParser<Value = EraChoice> {
-    PossibleValuesParser::new(["auto", "modern", "legacy"]).map(|word| match word.as_str() {
-        "modern" => EraChoice::Modern,
-        "legacy" => EraChoice::Legacy,
-        _ => EraChoice::Auto,
+    PossibleValuesParser::new(["auto", "both", "modern", "legacy"]).map(|word| {
+        match word.as_str() {
+            "modern" => EraChoice::Modern,
+            "legacy" => EraChoice::Legacy,
+            _ => EraChoice::Auto,
+        }
     })
 }
 

@@ -79,6 +79,7 @@ verbs! {
     logs::Logs,
     history::History,
     doctor::Doctor,
+    verify::Verify,
     trust::Trust,
     auth::Auth,
     config::Config,

@@ -31,6 +31,7 @@ fn the_program() {
       logs         Print the log files of servers: their stderr, logs and states
       history      Show the calls that were made: what, when and how they ended
       doctor       Find out what is wrong with servers: one cause, one remedy
+      verify       Check a server against the specification, or a client
       trust        Approve a project's configuration file, or the tools of a server as they are now
       auth         Log in to servers behind a URL, log out, or see where you are logged in
       config       Add and remove servers; find, check, explain, import and export configurations
@@ -188,6 +189,7 @@ fn every_command_has_an_example_and_shows_where_the_server_goes() {
         "prompt",
         "watch",
         "doctor",
+        "verify",
     ] {
         let help = help(&[command, "--help"]);
         assert!(help.contains("[-- <COMMAND>...]"), "{help}");
@@ -204,6 +206,7 @@ fn every_command_has_an_example_and_shows_where_the_server_goes() {
         &["watch"],
         &["logs"],
         &["doctor"],
+        &["verify"],
         &["trust"],
         &["completions"],
         &["man"],
