@@ -67,6 +67,11 @@ pub(crate) struct ServerOption {
 }
 
 impl ServerOption {
+    /// What was typed.
+    pub(crate) fn name(&self) -> Option<String> {
+        self.server.clone()
+    }
+
     /// The word that says which server is meant; a name may stand among the words of the verb.
     pub(crate) fn or_name(self, name: Option<String>) -> Result<Option<String>, Failure> {
         match (name, self.server) {

@@ -18,6 +18,7 @@ mod invocation;
 mod names;
 mod output;
 mod overrides;
+mod recording;
 mod selection;
 mod target;
 

@@ -25,6 +25,11 @@ fn the_program() {
       prompt       Get a prompt, filled in
       watch        Print changes of resources and lists as they happen, until Ctrl-C
       serve        Be one of the ready-made servers
+      tap          Stand between a client and a server, and record what they say
+      show         Show what a recording holds: the requests, or every message, or one of them
+      diff         Compare two recordings: what is offered, how calls are answered, how long they take
+      replay       Ask a server again what was recorded, and compare its answers
+      mock         Answer clients from a recording, in place of its server
       logs         Print the log files of servers: their stderr, logs and states
       doctor       Find out what is wrong with servers: one cause, one remedy
       trust        Approve a project's configuration file, or the tools of a server as they are now

@@ -25,5 +25,7 @@ mod several;
 #[cfg(unix)]
 mod signals;
 #[cfg(unix)]
+mod tap;
+#[cfg(unix)]
 mod terminal;
 mod trust;

@@ -1,0 +1,678 @@
+//! `attache tap` between real clients and real servers, and what comes of its recordings.
+
+use std::io::{Read as _, Write as _};
+use std::os::unix::process::ExitStatusExt as _;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use attache_testkit::real_servers::{EverythingTransport, Listening, installed};
+use serde_json::{Value, json};
+
+use crate::harness::{Folder, attache, builtin, everything, finish, time, toml_server, wait_until};
+use crate::signals::signal;
+
+#[test]
+fn two_taps_at_once_do_not_keep_each_other_from_starting() {
+    let home = Folder::new("tap-twice");
+    let mut first = tap(&home, &["sh", "-c", "echo ready; read line"])
+        .spawn()
+        .unwrap();
+    let mut ready = [0; 6];
+    first
+        .stdout
+        .as_mut()
+        .unwrap()
+        .read_exact(&mut ready)
+        .unwrap();
+    let second = finish(tap(&home, &["sh", "-c", "echo second"]).stdin(Stdio::null()));
+    assert_eq!((second.code, second.stdout.as_str()), (0, "second\n"));
+    assert!(
+        second.stderr.contains("this one is recorded into"),
+        "{second:?}"
+    );
+    drop(first.stdin.take());
+    first.wait().unwrap();
+    // Afterwards the file is continued, and begun anew only if that is said.
+    finish(tap(&home, &["sh", "-c", "echo third"]).stdin(Stdio::null()));
+    let lines = || recording(&home)["lines"].as_u64().unwrap();
+    assert_eq!(lines(), 4);
+    home.run(&["tap", "--record", "s.mcprec", "--new", "--", "true"])
+        .expect(0);
+    assert_eq!(lines(), 1);
+}
+
+fn tapped(file: &Path, server: &[String]) -> Vec<String> {
+    let file = file.display().to_string();
+    let own = [
+        env!("CARGO_BIN_EXE_attache"),
+        "tap",
+        "--record",
+        &file,
+        "--",
+    ];
+    own.iter()
+        .map(|word| (*word).to_owned())
+        .chain(server.iter().cloned())
+        .collect()
+}
+
+fn mocked(file: &Path, options: &[&str]) -> Vec<String> {
+    let file = file.display().to_string();
+    let own = [&[env!("CARGO_BIN_EXE_attache"), "mock", &file], options].concat();
+    own.iter().map(|word| (*word).to_owned()).collect()
+}
+
+fn tap(home: &Folder, server: &[&str]) -> Command {
+    let mut command = home.attache();
+    let server = server
+        .iter()
+        .map(|word| (*word).to_owned())
+        .collect::<Vec<_>>();
+    command.args(&tapped(&home.path().join("s.mcprec"), &server)[1..]);
+    command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    command
+}
+
+fn recording(home: &Folder) -> Value {
+    home.run(&["show", "s.mcprec", "--json"])
+        .expect(0)
+        .document()
+}
+
+/// Bytes that are no text, in no order.
+fn noise(length: usize) -> Vec<u8> {
+    let mut state = 0x2545_f491_4f6c_dd1d_u64;
+    let next = move || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state >> 32) as u8
+    };
+    std::iter::repeat_with(next).take(length).collect()
+}
+
+#[test]
+fn every_byte_passes_both_ways_and_the_end_of_input_does_too() {
+    let home = Folder::new("tap-bytes");
+    // What comes in goes out on both streams; only the end of input ends it.
+    let mut child = tap(&home, &["sh", "-c", "tee /dev/stderr"])
+        .spawn()
+        .unwrap();
+    let sent = noise(3_000_000);
+    let mut input = child.stdin.take().unwrap();
+    let writer = std::thread::spawn({
+        let sent = sent.clone();
+        move || input.write_all(&sent).unwrap()
+    });
+    let output = child.wait_with_output().unwrap();
+    writer.join().unwrap();
+    assert_eq!(output.status.code(), Some(0));
+    assert!(output.stdout == sent, "stdout differs");
+    assert!(output.stderr == sent, "stderr differs");
+    let document = recording(&home);
+    assert_eq!(
+        (&document["whole"], &document["lost"]["bytes"]),
+        (&json!(true), &json!(0))
+    );
+}
+
+#[test]
+fn the_tap_ends_like_the_server() {
+    let home = Folder::new("tap-end");
+    for code in [0, 3, 141] {
+        let script = format!("exit {code}");
+        let outcome = tap(&home, &["sh", "-c", &script]).output().unwrap();
+        assert_eq!(outcome.status.code(), Some(code));
+    }
+    for (name, number) in [("TERM", 15), ("KILL", 9), ("SEGV", 11)] {
+        let script = format!("kill -{name} $$");
+        let outcome = tap(&home, &["sh", "-c", &script]).output().unwrap();
+        assert_eq!(outcome.status.signal(), Some(number), "{outcome:?}");
+    }
+    // What could not be started is told, and nothing else is.
+    let outcome = finish(tap(&home, &["/no/such/server"]).stdin(Stdio::null()));
+    assert_eq!((outcome.code, outcome.stdout.as_str()), (4, ""));
+    assert!(
+        outcome.stderr.contains("there is no file /no/such/server"),
+        "{outcome:?}"
+    );
+}
+
+#[test]
+fn signals_reach_the_server() {
+    let home = Folder::new("tap-signals");
+    for (name, code) in [("INT", 21), ("TERM", 22), ("HUP", 23), ("USR1", 24)] {
+        let script = format!("trap 'exit {code}' {name}; echo ready; while :; do sleep 0.05; done");
+        let mut child = tap(&home, &["sh", "-c", &script]).spawn().unwrap();
+        let mut first = [0; 6];
+        child
+            .stdout
+            .as_mut()
+            .unwrap()
+            .read_exact(&mut first)
+            .unwrap();
+        signal(&child, name);
+        assert_eq!(child.wait().unwrap().code(), Some(code), "{name}");
+    }
+}
+
+#[test]
+fn a_stream_that_one_side_closes_is_closed_for_the_other() {
+    let home = Folder::new("tap-half");
+    // The server closes its output and lives on: the client sees the end of it.
+    let mut child = tap(
+        &home,
+        &["sh", "-c", "echo bye; exec 1>&-; read line; exit 5"],
+    )
+    .spawn()
+    .unwrap();
+    let mut said = String::new();
+    child
+        .stdout
+        .take()
+        .unwrap()
+        .read_to_string(&mut said)
+        .unwrap();
+    assert_eq!(said, "bye\n");
+    assert!(child.try_wait().unwrap().is_none());
+    child.stdin.take().unwrap().write_all(b"end\n").unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(5));
+    // The server closes its input: the client cannot write any more.
+    let mut child = tap(&home, &["sh", "-c", "exec 0<&-; echo closed; sleep 1000"])
+        .spawn()
+        .unwrap();
+    let mut input = child.stdin.take().unwrap();
+    wait_until("the input to be closed", || {
+        input.write_all(b"x\n").is_err()
+    });
+    signal(&child, "TERM");
+    assert_eq!(child.wait().unwrap().signal(), Some(15));
+    // The client reads no more: the server's next write fails, as it would without the tap.
+    let mut child = tap(&home, &["sh", "-c", "while echo more; do :; done; exit 7"])
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    wait_until("the server to notice", || {
+        child.try_wait().unwrap().is_some()
+    });
+}
+
+#[cfg(target_os = "linux")]
+fn server_id(child: &mut Child) -> u32 {
+    let mut line = Vec::new();
+    let output = child.stdout.as_mut().unwrap();
+    while line.last() != Some(&b'\n') {
+        let mut byte = [0];
+        output.read_exact(&mut byte).unwrap();
+        line.push(byte[0]);
+    }
+    String::from_utf8(line).unwrap().trim().parse().unwrap()
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn the_server_goes_with_the_tap_and_with_the_client() {
+    let home = Folder::new("tap-guardian");
+    let is_gone = |server: u32| !attache_testkit::processes::is_running(server).unwrap();
+    // The tap is killed outright, and the server heeds neither the end of its input nor TERM.
+    let stubborn = "trap '' TERM HUP; echo $$; while :; do sleep 0.05; done";
+    let mut child = tap(&home, &["sh", "-c", stubborn]).spawn().unwrap();
+    let server = server_id(&mut child);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    wait_until("the server to go with the tap", || is_gone(server));
+    // What was recorded until then is there.
+    assert_eq!(recording(&home)["whole"], false);
+    // The client is gone, and both ends of its pipes with it.
+    let mut child = tap(&home, &["sh", "-c", stubborn]).spawn().unwrap();
+    let server = server_id(&mut child);
+    drop((child.stdin.take(), child.stdout.take()));
+    wait_until("the server to go with the client", || is_gone(server));
+    child.wait().unwrap();
+}
+
+/// A client that asks, over stdio or at a URL.
+type ForeignClient = fn(&[String]) -> Value;
+
+fn json_of(command: &mut Command) -> Value {
+    let outcome = finish(command);
+    assert_eq!(outcome.code, 0, "{outcome:?}");
+    serde_json::from_str(&outcome.stdout).unwrap()
+}
+
+fn typescript(sdk: &str, mode: &str, questions: &Value, target: &[String]) -> Value {
+    let mut command = Command::new(installed("conformance/node_modules/node/bin/node"));
+    command
+        .arg(concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/tests/clients/typescript.mjs"
+        ))
+        .arg(installed(sdk))
+        .args([mode, &questions.to_string()])
+        .args(target);
+    json_of(&mut command)
+}
+
+fn python(mode: &str, questions: &Value, target: &[String]) -> Value {
+    let mut command = Command::new(installed("python-modern/bin/python"));
+    command
+        .arg(concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/tests/clients/python.py"
+        ))
+        .args([mode, &questions.to_string()])
+        .args(target);
+    json_of(&mut command)
+}
+
+const FIRST_SDK: &str = "npm/node_modules/@modelcontextprotocol/sdk";
+const SECOND_SDK: &str = "conformance/node_modules/@modelcontextprotocol/client";
+
+fn everything_questions() -> Value {
+    json!([
+        ["listTools", {}],
+        ["callTool", {"name": "echo", "arguments": {"message": "hi"}}],
+        ["callTool", {"name": "get-sum", "arguments": {"a": 2, "b": 3}}],
+        ["callTool", {"name": "get-tiny-image", "arguments": {}}],
+        ["callTool", {"name": "get-structured-content", "arguments": {"location": "New York"}}],
+        ["callTool", {"name": "no-such-tool", "arguments": {}}],
+        ["listPrompts", {}],
+        ["getPrompt", {"name": "simple-prompt"}],
+        ["listResources", {}],
+        ["listResourceTemplates", {}],
+    ])
+}
+
+/// The same answers directly, through a tap, and from the recording.
+fn same_three_times(name: &str, server: &[String], ask: impl Fn(&[String]) -> Value) {
+    let home = Folder::new(name);
+    let file = home.path().join("s.mcprec");
+    let direct = ask(server);
+    assert_eq!(ask(&tapped(&file, server)), direct, "through the tap");
+    assert_eq!(ask(&mocked(&file, &[])), direct, "from the recording");
+}
+
+#[test]
+fn the_typescript_client_of_the_legacy_era_notices_neither_tap_nor_mock() {
+    same_three_times("tap-ts1", &everything(), |target| {
+        typescript(FIRST_SDK, "legacy", &everything_questions(), target)
+    });
+}
+
+#[test]
+fn the_typescript_client_of_the_modern_era_notices_neither_tap_nor_mock() {
+    let questions = json!([
+        ["listTools", {}],
+        ["callTool", {"name": "echo", "arguments": {"message": "hi"}}],
+        ["callTool", {"name": "no-such-tool", "arguments": {}}],
+        ["listResources", {}],
+        ["listPrompts", {}],
+    ]);
+    let ask = |target: &[String]| typescript(SECOND_SDK, "auto", &questions, target);
+    same_three_times("tap-ts2", &builtin(), ask);
+}
+
+#[test]
+fn the_python_client_notices_neither_tap_nor_mock_in_either_era() {
+    let questions = json!([
+        ["list_tools", {}],
+        ["call_tool", {"name": "convert_time", "arguments": {"source_timezone": "Europe/Paris", "time": "12:30", "target_timezone": "Asia/Tokyo"}}],
+        ["call_tool", {"name": "convert_time", "arguments": {"source_timezone": "nowhere"}}],
+    ]);
+    for mode in ["auto", "legacy"] {
+        same_three_times(&format!("tap-python-{mode}"), &time(), |target| {
+            python(mode, &questions, target)
+        });
+    }
+    let questions = json!([
+        ["list_tools", {}],
+        ["call_tool", {"name": "echo", "arguments": {"message": "hi"}}],
+        ["call_tool", {"name": "get-sum", "arguments": {"a": 2, "b": 3}}],
+    ]);
+    same_three_times("tap-python-everything", &everything(), |target| {
+        python("auto", &questions, target)
+    });
+}
+
+/// A command that listens, and says where on stderr.
+struct Running {
+    child: Child,
+    url: String,
+}
+
+impl Running {
+    fn start(words: &[&str], home: &Folder) -> Self {
+        use std::io::BufRead as _;
+        let mut child = home
+            .attache()
+            .args(words)
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut lines = std::io::BufReader::new(child.stderr.take().unwrap()).lines();
+        let url = lines.by_ref().find_map(|line| {
+            let line = line.unwrap();
+            Some(line[line.find("http://")?..].to_owned())
+        });
+        // It must be able to go on saying things.
+        std::thread::spawn(move || lines.for_each(drop));
+        Self {
+            child,
+            url: url.unwrap(),
+        }
+    }
+
+    fn stop(mut self) -> Option<i32> {
+        signal(&self.child, "TERM");
+        self.child.wait().unwrap().code()
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[test]
+fn clients_over_http_notice_neither_tap_nor_mock() {
+    let server = Listening::everything(EverythingTransport::StreamableHttp).unwrap();
+    let fastmcp = Listening::fastmcp().unwrap();
+    let add =
+        json!([["list_tools", {}], ["call_tool", {"name": "add", "arguments": {"a": 2, "b": 3}}]]);
+    let legacy: ForeignClient =
+        |target| typescript(FIRST_SDK, "legacy", &everything_questions(), target);
+    let modern = |target: &[String]| python("auto", &add, target);
+    let cases: [(&str, &Listening, &dyn Fn(&[String]) -> Value); 2] =
+        [("legacy", &server, &legacy), ("modern", &fastmcp, &modern)];
+    for (name, server, ask) in cases {
+        let home = Folder::new(&format!("tap-http-{name}"));
+        let direct = ask(&[server.url().to_owned()]);
+        let words = [
+            "tap",
+            "--record",
+            "s.mcprec",
+            "--http",
+            "127.0.0.1:0",
+            "--target",
+            server.url(),
+        ];
+        let tap = Running::start(&words, &home);
+        assert_eq!(ask(&[tap.url.clone()]), direct, "{name}: through the tap");
+        assert_eq!(tap.stop(), Some(0));
+        let document = recording(&home);
+        assert_eq!(document["whole"], true, "{document}");
+        let eras: Vec<&str> = document["exchanges"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|it| it["era"].as_str().unwrap())
+            .collect();
+        assert!(eras.contains(&name), "{document}");
+        let mock = Running::start(&["mock", "s.mcprec", "--http", "127.0.0.1:0"], &home);
+        assert_eq!(
+            ask(&[mock.url.clone()]),
+            direct,
+            "{name}: from the recording"
+        );
+        assert_eq!(mock.stop(), Some(0), "{name}: nothing was missed");
+    }
+}
+
+#[test]
+fn s1_a_page_cannot_reach_a_server_through_the_tap() {
+    use std::net::TcpStream;
+    let server = Listening::fastmcp().unwrap();
+    let home = Folder::new("tap-s1");
+    let words = [
+        "tap",
+        "--record",
+        "s.mcprec",
+        "--http",
+        "127.0.0.1:0",
+        "--target",
+        server.url(),
+    ];
+    let tap = Running::start(&words, &home);
+    let address = tap
+        .url
+        .strip_prefix("http://")
+        .unwrap()
+        .split('/')
+        .next()
+        .unwrap()
+        .to_owned();
+    let status = |host: &str, origin: &str| {
+        let mut stream = TcpStream::connect(&address).unwrap();
+        let origin = match origin {
+            "" => String::new(),
+            origin => format!("Origin: {origin}\r\n"),
+        };
+        let request =
+            format!("GET /mcp HTTP/1.1\r\nHost: {host}\r\n{origin}Connection: close\r\n\r\n");
+        stream.write_all(request.as_bytes()).unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        answer.split(' ').nth(1).unwrap().to_owned()
+    };
+    assert_eq!(status("evil.example", ""), "403");
+    assert_eq!(status(&address, "http://evil.example"), "403");
+    // The server's own refusal comes through.
+    assert_ne!(status(&address, ""), "403");
+    let far = home
+        .run(&["tap", "--http", "0.0.0.0:0", "--target", server.url()])
+        .expect(2);
+    assert!(
+        far.stderr.contains("can be reached from other machines"),
+        "{far:?}"
+    );
+}
+
+#[test]
+fn misses_are_told_and_make_the_exit_code() {
+    let home = Folder::new("mock-miss");
+    let file = home.path().join("s.mcprec");
+    let ask = |server: &[String], message: &str| {
+        let mut command = attache();
+        command
+            .args(["call", "echo", &format!("message={message}"), "--"])
+            .args(server);
+        finish(&mut command)
+    };
+    ask(&tapped(&file, &builtin()), "hi").expect(0);
+    assert_eq!(ask(&mocked(&file, &[]), "hi").expect(0).stdout, "hi\n");
+    let missed = ask(&mocked(&file, &[]), "ho").expect(5);
+    assert!(missed.stderr.contains("it was not recorded"), "{missed:?}");
+    let nearest = ask(&mocked(&file, &["--on-miss", "nearest"]), "ho").expect(0);
+    assert_eq!(nearest.stdout, "hi\n");
+    // By itself it says what it missed.
+    let mut mock = home.attache();
+    mock.args(["mock", "s.mcprec"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let mut child = mock.spawn().unwrap();
+    let line = b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"no\\u001b[2J\"}}\n";
+    child.stdin.take().unwrap().write_all(line).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(5));
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert!(
+        stderr.contains("1 request has no answer of its own") && !stderr.contains('\u{1b}'),
+        "{stderr}"
+    );
+    // The real server is asked if it is named.
+    let upstream = |options: &[&str]| {
+        let options = [&["--on-miss", "ask-upstream"], options, &["--"]].concat();
+        [&mocked(&file, &options)[..], &builtin()].concat()
+    };
+    assert_eq!(ask(&upstream(&["--yes"]), "ho").expect(0).stdout, "ho\n");
+    // The policy holds for calls that a client makes through the mock.
+    let refused = ask(&upstream(&[]), "ho").expect(5);
+    assert!(
+        refused.stderr.contains("there is nobody to ask"),
+        "{refused:?}"
+    );
+    let unnamed = home
+        .run(&["mock", "s.mcprec", "--on-miss", "ask-upstream"])
+        .expect(2);
+    assert!(
+        unnamed.stderr.contains("needs a server to ask"),
+        "{unnamed:?}"
+    );
+}
+
+#[test]
+fn a_redacted_recording_is_served_only_if_that_is_said() {
+    let home = Folder::new("mock-redacted");
+    let mut words = tapped(&home.path().join("s.mcprec"), &builtin());
+    words.insert(4, "--redact".to_owned());
+    let mut command = attache();
+    command
+        .args(["call", "echo", "message=password=correct-horse", "--"])
+        .args(&words);
+    finish(&mut command).expect(0);
+    let text = std::fs::read_to_string(home.path().join("s.mcprec")).unwrap();
+    assert!(!text.contains("correct-horse"), "{text}");
+    let refused = home.run(&["mock", "s.mcprec"]).expect(2);
+    assert!(refused.stderr.contains("--allow-redacted"), "{refused:?}");
+    home.run(&["mock", "s.mcprec", "--allow-redacted"])
+        .expect(0);
+    let shown = home.run(&["show", "s.mcprec"]).expect(0).stdout;
+    assert!(shown.contains("secrets were replaced"), "{shown}");
+}
+
+#[test]
+fn two_versions_of_a_server_are_told_apart() {
+    let home = Folder::new("diff");
+    let header =
+        r#"{"format":1,"tool":"t","started_ms":1,"server":"s","target":"x","transport":"stdio"}"#;
+    let write = |file: &str, kind: &str, took: u64, more: &str| {
+        let lines = [
+            header.to_owned(),
+            r#"{"seq":1,"t_us":0,"dir":"c2s","conn":1,"raw":{"jsonrpc":"2.0","id":1,"method":"tools/list"}}"#.to_owned(),
+            format!(r#"{{"seq":2,"t_us":5,"dir":"s2c","conn":1,"raw":{{"jsonrpc":"2.0","id":1,"result":{{"tools":[{{"name":"add","inputSchema":{{"type":"object","properties":{{"a":{{"type":"{kind}"}}}}}}}}{more}]}}}}}}"#),
+            r#"{"seq":3,"t_us":10,"dir":"c2s","conn":1,"raw":{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"add","arguments":{"a":1}}}}"#.to_owned(),
+            format!(r#"{{"seq":4,"t_us":{},"dir":"s2c","conn":1,"raw":{{"jsonrpc":"2.0","id":2,"result":{{"content":[{{"type":"text","text":"at 2026-11-17T10:00:{}Z"}}]}}}}}}"#, 10 + took, took % 60),
+        ];
+        home.write(file, &(lines.join("\n") + "\n"));
+    };
+    write("a.mcprec", "integer", 1_010, "");
+    write("b.mcprec", "number", 90_020, r#",{"name":"sub"}"#);
+    let same = home
+        .run(&["diff", "a.mcprec", "a.mcprec", "--exit-code"])
+        .expect(0);
+    assert!(same.stdout.contains("nothing changed"), "{same:?}");
+    let changed = home.run(&["diff", "a.mcprec", "b.mcprec"]).expect(0).stdout;
+    for expected in [
+        "changed: tool add",
+        "/inputSchema/properties/a/type - \"integer\" + \"number\"",
+        "added: tool sub",
+        "slower: tools/call add {\"a\":1}: 1.0 ms, now 90.0 ms",
+    ] {
+        assert!(changed.contains(expected), "{expected} in {changed}");
+    }
+    assert!(!changed.contains("answered otherwise"), "{changed}");
+    let document = home
+        .run(&["diff", "a.mcprec", "b.mcprec", "--json"])
+        .expect(0)
+        .document();
+    assert_eq!(document["offers"][0]["differences"][0]["after"], "number");
+    home.run(&["diff", "a.mcprec", "b.mcprec", "--exit-code"])
+        .expect(5);
+}
+
+#[test]
+fn a_recording_is_asked_again_as_far_as_the_policy_allows() {
+    let home = Folder::new("replay");
+    let file = home.path().join("s.mcprec");
+    let mut command = attache();
+    command
+        .args(["call", "echo", "message=hi", "--"])
+        .args(tapped(&file, &builtin()));
+    finish(&mut command).expect(0);
+    home.write(
+        "attache.toml",
+        &format!(
+            "{}[servers.demo.policy]\nallow = [\"echo\"]\n",
+            toml_server("demo", &builtin())
+        ),
+    );
+    let config = ["--config", "attache.toml"];
+    let replay = |more: &[&str]| {
+        home.run(&[&["replay", "s.mcprec", "--to", "demo"], &config[..], more].concat())
+    };
+    let same = replay(&[]).expect(0).stdout;
+    assert!(same.contains("same      tools/call echo"), "{same}");
+    // Nobody is there to ask, so it is left out.
+    home.write("attache.toml", &toml_server("demo", &builtin()));
+    let left_out = replay(&[]).expect(0).stdout;
+    assert!(left_out.contains("left out  tools/call echo"), "{left_out}");
+    let yes = replay(&["--yes", "--only", "echo", "--json"])
+        .expect(0)
+        .document();
+    assert_eq!(yes["requests"][0]["verdict"], "same", "{yes}");
+    // A server that answers otherwise is found out.
+    let text = std::fs::read_to_string(&file).unwrap();
+    std::fs::write(&file, text.replace("\"text\":\"hi\"", "\"text\":\"ho\"")).unwrap();
+    let differs = replay(&["--yes"]).expect(5);
+    assert!(
+        differs.stdout.contains("differs   tools/call echo"),
+        "{differs:?}"
+    );
+}
+
+#[test]
+fn a_tap_is_put_before_a_server_of_another_tool_and_taken_away() {
+    let home = Folder::new("tap-install");
+    let words: Vec<String> = builtin()
+        .iter()
+        .map(|word| json!(word).to_string())
+        .collect();
+    let text = format!(
+        "{{\n  // mine\n  \"mcpServers\": {{\n    \"demo\": {{\"command\": {}, \"args\": [{}]}},\n  }},\n}}\n",
+        words[0],
+        words[1..].join(", ")
+    );
+    let file = home.write(".cursor/mcp.json", &text);
+    let read = || std::fs::read_to_string(&file).unwrap();
+    let install = |verb: &str| home.run(&["tap", verb, "demo", "--client", "cursor"]);
+    install("install").expect(0);
+    assert!(
+        read().contains("\"tap\", \"--name\", \"demo\", \"--\""),
+        "{}",
+        read()
+    );
+    assert!(read().contains("// mine"));
+    let again = install("install").expect(2);
+    assert!(again.stderr.contains("tapped already"), "{again:?}");
+    // What the tool would start works, and is recorded.
+    let imported = home.run(&["config", "import", "demo", "--yes"]);
+    assert_eq!(imported.code, 0, "{imported:?}");
+    let called = home.run(&["call", "demo/echo", "message=hi"]).expect(0);
+    assert_eq!(called.stdout, "hi\n");
+    let kept = home.run(&["show", "--json"]).expect(0).document();
+    let kept = kept["recordings"][0].as_str().unwrap().to_owned();
+    assert!(kept.contains("-demo-"), "{kept}");
+    let shown = home.run(&["show", &kept]).expect(0).stdout;
+    assert!(shown.contains("tools/call echo"), "{shown}");
+    install("uninstall").expect(0);
+    assert_eq!(read(), text, "byte for byte");
+    install("uninstall").expect(2);
+    // What was changed since stays.
+    install("install").expect(0);
+    std::fs::write(&file, read().replace("// mine", "// changed")).unwrap();
+    let restored = install("uninstall").expect(0).stdout;
+    assert!(restored.contains("keeps those changes"), "{restored}");
+    assert_eq!(read(), text.replace("// mine", "// changed"));
+    let unknown = home
+        .run(&["tap", "install", "dmo", "--client", "cursor"])
+        .expect(2);
+    assert!(unknown.stderr.contains("demo"), "{unknown:?}");
+    home.run(&["tap", "install", "demo", "--client", "nobody"])
+        .expect(2);
+}
