@@ -4,7 +4,7 @@
 //! another exchange, and is taken if only one open request has its id. What cannot be attributed is
 //! counted, not guessed.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use attache_protocol::{
     Era, ErrorObject, Initialize, Json, Line, Message, Method as _, Outcome, RequestId, meta,
@@ -101,6 +101,11 @@ impl Exchange {
         self.params.get(member)?.as_str()
     }
 
+    /// The request in words: its method, what it is about, its arguments.
+    pub fn what(&self) -> String {
+        in_words(&self.method, &self.params)
+    }
+
     /// How long the answer took, in microseconds.
     pub fn duration_us(&self) -> Option<u64> {
         Some(self.answer.as_ref()?.at_us.saturating_sub(self.at_us))
@@ -154,6 +159,10 @@ impl Conversation {
 struct Pairing {
     exchanges: Vec<Exchange>,
     open: HashMap<(u32, RequestId), usize>,
+    /// The same by connection, and by id: a recording may hold very many.
+    open_on: BTreeSet<(u32, usize)>,
+    open_by_id: HashMap<RequestId, BTreeSet<usize>>,
+    last_on: HashMap<u32, usize>,
     /// Who asked for progress under which token.
     tokens: HashMap<(u32, String), usize>,
     unpaired: usize,
@@ -230,7 +239,15 @@ impl Pairing {
         if let Some(token) = meta.and_then(|it| it.get(meta::PROGRESS_TOKEN)) {
             self.tokens.insert((entry.conn, token.to_string()), index);
         }
-        self.open.insert((entry.conn, id.clone()), index);
+        let former = self.open.insert((entry.conn, id.clone()), index);
+        if let Some(former) = former {
+            // An id that is used twice: the newer request gets the answer.
+            self.close(former);
+            self.open.insert((entry.conn, id.clone()), index);
+        }
+        self.open_on.insert((entry.conn, index));
+        self.open_by_id.entry(id.clone()).or_default().insert(index);
+        self.last_on.insert(entry.conn, index);
         self.exchanges.push(Exchange {
             seq: entry.seq,
             conn: entry.conn,
@@ -271,7 +288,17 @@ impl Pairing {
             at_us: entry.t_us,
             outcome,
         });
+        self.close(index);
+    }
+
+    /// A request is not open any more.
+    fn close(&mut self, index: usize) {
+        let exchange = &self.exchanges[index];
         let key = (exchange.conn, exchange.id.clone());
+        self.open_on.remove(&(exchange.conn, index));
+        if let Some(of_id) = self.open_by_id.get_mut(&exchange.id) {
+            of_id.remove(&index);
+        }
         self.open.remove(&key);
     }
 
@@ -280,9 +307,9 @@ impl Pairing {
         if let Some(index) = self.open.get(&(conn, id.clone())) {
             return Some(*index);
         }
-        let mut others = self.open.iter().filter(|((_, open), _)| open == id);
+        let mut others = self.open_by_id.get(id)?.iter();
         match (others.next(), others.next()) {
-            (Some((_, index)), None) => Some(*index),
+            (Some(index), None) => Some(*index),
             _ => None,
         }
     }
@@ -301,15 +328,12 @@ impl Pairing {
             let id = serde_json::from_str(&id.to_string()).ok()?;
             self.open.get(&(entry.conn, id)).copied()
         };
-        let on_conn = |exchange: &&Exchange| exchange.conn == entry.conn;
+        let conn = entry.conn;
         let newest_open = || {
-            let of_conn = self
-                .open
-                .iter()
-                .filter(|((conn, _), _)| *conn == entry.conn);
-            of_conn.map(|(_, index)| *index).max()
+            let mut on_conn = self.open_on.range((conn, 0)..=(conn, usize::MAX));
+            on_conn.next_back().map(|(_, index)| *index)
         };
-        let last = || self.exchanges.iter().rposition(|it| on_conn(&it));
+        let last = || self.last_on.get(&conn).copied();
         let found = by_token.or_else(listens).or_else(newest_open).or_else(last);
         let Some(index) = found else {
             self.unpaired += 1;
@@ -332,6 +356,25 @@ impl Pairing {
             params,
         });
     }
+}
+
+/// A request in words: its method, what it is about, its arguments.
+pub(crate) fn in_words(method: &str, params: &Value) -> String {
+    const LONGEST: usize = 160;
+    let about = ["name", "uri"]
+        .iter()
+        .find_map(|member| params.get(member)?.as_str());
+    let arguments = params.get("arguments").map(Value::to_string);
+    let mut text = method.to_owned();
+    for part in [about.map(str::to_owned), arguments].into_iter().flatten() {
+        text.push(' ');
+        text.push_str(&part);
+    }
+    if let Some((end, _)) = text.char_indices().nth(LONGEST) {
+        text.truncate(end);
+        text.push('…');
+    }
+    text
 }
 
 /// The id that a cancellation names.

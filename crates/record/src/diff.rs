@@ -130,7 +130,7 @@ pub fn diff(
     let (one, other) = (asked(first), asked(second));
     for (signature, exchanges) in &one {
         let Some(counterparts) = other.get(signature) else {
-            diff.only_first.push(what(exchanges[0]));
+            diff.only_first.push(exchanges[0].what());
             continue;
         };
         diff.compared += 1;
@@ -138,7 +138,7 @@ pub fn diff(
     }
     for (signature, exchanges) in &other {
         if !one.contains_key(signature) {
-            diff.only_second.push(what(exchanges[0]));
+            diff.only_second.push(exchanges[0].what());
         }
     }
     diff
@@ -276,7 +276,7 @@ fn compare_calls(
     thresholds: Thresholds,
     diff: &mut Diff,
 ) {
-    let name = what(first[0]);
+    let name = first[0].what();
     for (one, other) in first.iter().zip(second) {
         let ending = (one.ending(), other.ending());
         let (one, other) = (one.answer.as_ref(), other.answer.as_ref());
@@ -339,21 +339,4 @@ fn middle(exchanges: &[&Exchange]) -> Option<u64> {
     let mut took: Vec<u64> = exchanges.iter().filter_map(|it| it.duration_us()).collect();
     took.sort_unstable();
     took.get(took.len() / 2).copied()
-}
-
-/// A request in words: method, what it is about, arguments.
-pub fn what(exchange: &Exchange) -> String {
-    const LONGEST: usize = 120;
-    let about = exchange.about().unwrap_or_default();
-    let arguments = exchange.params.get("arguments").map(Value::to_string);
-    let mut text = format!(
-        "{} {about} {}",
-        exchange.method,
-        arguments.unwrap_or_default()
-    );
-    if let Some((end, _)) = text.char_indices().nth(LONGEST) {
-        text.truncate(end);
-        text.push('…');
-    }
-    text.trim_end().to_owned()
 }

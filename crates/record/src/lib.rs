@@ -48,7 +48,7 @@ pub mod tap;
 
 pub use conversation::{Answer, Conversation, Exchange, Step, StepKind};
 pub use diff::{
-    CallChange, Change, Diff, Slower, Thresholds, Timing, Took, answer_differences, diff, what,
+    CallChange, Change, Diff, Slower, Thresholds, Timing, Took, answer_differences, diff,
 };
 pub use difference::{Difference, DifferenceKind, differences};
 pub use error::RecordError;

@@ -30,6 +30,8 @@ pub(crate) struct Item {
 pub(crate) enum What {
     /// Bytes of a stream.
     Bytes(Bytes, Framing),
+    /// A whole message, and where others have replaced secrets in it.
+    Message(Bytes, Vec<String>),
     /// A stream ended.
     End,
     /// Bytes of a stream are missing here.
@@ -67,7 +69,7 @@ impl Queue {
 
     pub(crate) fn push(&self, item: Item) {
         let size = match &item.what {
-            What::Bytes(bytes, _) => bytes.len(),
+            What::Bytes(bytes, _) | What::Message(bytes, _) => bytes.len(),
             // It takes no part in what is bounded: there is one for each stream that was let in.
             What::End => 0,
             What::Gap(_) => 0,

@@ -12,6 +12,7 @@ use flate2::bufread::MultiGzDecoder;
 
 use crate::error::RecordError;
 use crate::format::{Entry, FORMAT, Footer, Header, Parsed, parse};
+use crate::recorder::is_compressed;
 
 /// The longest line: the longest message that is kept, written as text with every byte escaped.
 const LONGEST_LINE: usize = 6 * attache_protocol::DEFAULT_MAX_FRAME + 64 * 1024;
@@ -131,7 +132,7 @@ impl Reader {
             source,
         })?;
         let input = BufReader::new(file);
-        match path.extension().is_some_and(|ending| ending == "gz") {
+        match is_compressed(path) {
             true => Self::new(BufReader::new(MultiGzDecoder::new(input))),
             false => Self::new(input),
         }

@@ -101,8 +101,7 @@ impl Recorder {
             source,
         };
         let file = open_file(path, existing)?;
-        let is_compressed = path.extension().is_some_and(|ending| ending == "gz");
-        let output = match is_compressed {
+        let output = match is_compressed(path) {
             true => Output::Compressed(
                 Box::new(GzEncoder::new(BufWriter::new(file), Compression::fast())),
                 began,
@@ -177,6 +176,29 @@ impl Tape {
         self.put(conn, dir, What::Bytes(bytes, framing));
     }
 
+    /// A whole message went by some time ago. `redacted` says where others have replaced secrets.
+    pub fn message(
+        &self,
+        ago: Duration,
+        conn: u32,
+        dir: Direction,
+        message: Bytes,
+        redacted: Vec<String>,
+    ) {
+        let now = Instant::now();
+        self.0.push(Item {
+            at: now.checked_sub(ago).unwrap_or(now),
+            conn,
+            dir,
+            what: What::Message(message, redacted),
+        });
+    }
+
+    /// So much is missing here.
+    pub fn lost(&self, lost: Lost) {
+        self.put(0, Direction::State, What::Gap(lost));
+    }
+
     /// A stream ended.
     pub fn end(&self, conn: u32, dir: Direction) {
         self.put(conn, dir, What::End);
@@ -219,7 +241,7 @@ fn open_file(path: &Path, existing: Existing) -> Result<File, RecordError> {
         return Ok(file);
     }
     lock(&file, path)?;
-    if metadata.len() > 0 && !is_recording(&file) {
+    if metadata.len() > 0 && !is_recording(&file, path) {
         return Err(RecordError::NotReplaced {
             path: path.to_path_buf(),
         });
@@ -261,8 +283,7 @@ fn lock(file: &File, path: &Path) -> Result<(), RecordError> {
 /// A recording that was cut in a line must not swallow the header of the next one.
 fn go_to_the_end(mut file: &File, path: &Path) -> io::Result<()> {
     let length = file.seek(SeekFrom::End(0))?;
-    let is_compressed = path.extension().is_some_and(|ending| ending == "gz");
-    if length == 0 || is_compressed {
+    if length == 0 || is_compressed(path) {
         return Ok(());
     }
     let mut last = [0];
@@ -274,15 +295,20 @@ fn go_to_the_end(mut file: &File, path: &Path) -> io::Result<()> {
     }
 }
 
-/// Whether a file begins like a recording, compressed or not.
-fn is_recording(file: &File) -> bool {
-    const BEGINNING: &[u8] = b"{\"format\":";
-    const COMPRESSED: &[u8] = &[0x1f, 0x8b];
+/// Whether a file begins like a recording, compressed if its name says so.
+fn is_recording(file: &File, path: &Path) -> bool {
+    let beginning: &[u8] = match is_compressed(path) {
+        true => &[0x1f, 0x8b],
+        false => b"{\"format\":",
+    };
     let mut reader = BufReader::with_capacity(64, file);
-    match reader.fill_buf() {
-        Ok(found) => found.starts_with(BEGINNING) || found.starts_with(COMPRESSED),
-        Err(_) => false,
-    }
+    let found = reader.fill_buf();
+    found.is_ok_and(|found| found.starts_with(beginning))
+}
+
+/// Whether a file is written and read compressed.
+pub(crate) fn is_compressed(path: &Path) -> bool {
+    path.extension().is_some_and(|ending| ending == "gz")
 }
 
 enum Output {
@@ -346,6 +372,20 @@ impl Writer {
                 for piece in found {
                     self.piece(at, conn, dir, piece);
                 }
+            }
+            What::Message(content, replaced) => {
+                let piece = Piece {
+                    length: content.len() as u64,
+                    content,
+                    shortened: false,
+                    unended: false,
+                };
+                let (body, mut redacted) = self.body(dir, &piece);
+                redacted.extend(replaced);
+                let mut entry = self.new_entry(at, conn, dir, body);
+                entry.bytes = piece.length;
+                entry.redacted = redacted;
+                self.write(&entry);
             }
             What::End => self.end(at, conn, dir),
             What::Gap(lost) => {

@@ -9,7 +9,7 @@ use attache::host::Error as HostError;
 use attache::host::names::ToolName;
 use attache::host::policy::CallOrigin;
 use attache::protocol::{CallTool, ErrorObject, Json, Method as _};
-use attache_record::{Difference, Exchange, Normaliser, Signature, answer_differences, what};
+use attache_record::{Difference, Exchange, Normaliser, Signature, answer_differences};
 use attache_view::Value;
 use serde::Serialize;
 
@@ -176,7 +176,7 @@ fn show(exchange: &Exchange, verdict: &Verdict) -> Text {
         Verdict::Differs(_) => (Style::Bad, "differs   "),
         Verdict::LeftOut(_) => (Style::Warning, "left out  "),
     };
-    text.add(style, word).plain(&what(exchange));
+    text.add(style, word).plain(&exchange.what());
     if let Verdict::LeftOut(reason) = verdict {
         text.faint(&format!(": {reason}"));
     }
@@ -212,7 +212,7 @@ fn document(results: &[(&Exchange, Verdict)]) -> Document {
         };
         RequestDocument {
             seq: exchange.seq,
-            what: what(exchange),
+            what: exchange.what(),
             verdict: word,
             reason,
             differences,

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use attache_record::{Body, Completeness, Conversation, Direction, Entry, Exchange, Recording, what};
+use attache_record::{Body, Completeness, Conversation, Direction, Entry, Exchange, Recording};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
@@ -207,7 +207,7 @@ fn show_exchange(text: &mut Text, exchange: &Exchange) {
     };
     let duration = exchange.duration_us().map_or_else(|| "-".to_owned(), time);
     text.faint(&format!("{:>6} {:>9}  ", exchange.seq, time(exchange.at_us)))
-        .plain(&what(exchange))
+        .plain(&exchange.what())
         .add(style, &format!("  {ending}"))
         .faint(&format!("  {duration}"))
         .end_line();

@@ -235,7 +235,7 @@ fn the_server_goes_with_the_tap_and_with_the_client() {
 }
 
 /// A client that asks, over stdio or at a URL.
-type ForeignClient = fn(&[String]) -> Value;
+type ForeignClient<'a> = &'a dyn Fn(&[String]) -> Value;
 
 fn json_of(command: &mut Command) -> Value {
     let outcome = finish(command);
@@ -384,10 +384,10 @@ fn clients_over_http_notice_neither_tap_nor_mock() {
     let fastmcp = Listening::fastmcp().unwrap();
     let add =
         json!([["list_tools", {}], ["call_tool", {"name": "add", "arguments": {"a": 2, "b": 3}}]]);
-    let legacy: ForeignClient =
-        |target| typescript(FIRST_SDK, "legacy", &everything_questions(), target);
+    let legacy =
+        |target: &[String]| typescript(FIRST_SDK, "legacy", &everything_questions(), target);
     let modern = |target: &[String]| python("auto", &add, target);
-    let cases: [(&str, &Listening, &dyn Fn(&[String]) -> Value); 2] =
+    let cases: [(&str, &Listening, ForeignClient<'_>); 2] =
         [("legacy", &server, &legacy), ("modern", &fastmcp, &modern)];
     for (name, server, ask) in cases {
         let home = Folder::new(&format!("tap-http-{name}"));
@@ -402,7 +402,11 @@ fn clients_over_http_notice_neither_tap_nor_mock() {
             server.url(),
         ];
         let tap = Running::start(&words, &home);
-        assert_eq!(ask(&[tap.url.clone()]), direct, "{name}: through the tap");
+        assert_eq!(
+            ask(std::slice::from_ref(&tap.url)),
+            direct,
+            "{name}: through the tap"
+        );
         assert_eq!(tap.stop(), Some(0));
         let document = recording(&home);
         assert_eq!(document["whole"], true, "{document}");
@@ -415,7 +419,7 @@ fn clients_over_http_notice_neither_tap_nor_mock() {
         assert!(eras.contains(&name), "{document}");
         let mock = Running::start(&["mock", "s.mcprec", "--http", "127.0.0.1:0"], &home);
         assert_eq!(
-            ask(&[mock.url.clone()]),
+            ask(std::slice::from_ref(&mock.url)),
             direct,
             "{name}: from the recording"
         );
@@ -470,6 +474,124 @@ fn s1_a_page_cannot_reach_a_server_through_the_tap() {
         far.stderr.contains("can be reached from other machines"),
         "{far:?}"
     );
+}
+
+/// A server that answers one request: it sends an event, and the next one only when it is told to.
+fn slow_server() -> (
+    String,
+    std::thread::JoinHandle<String>,
+    std::sync::mpsc::Sender<()>,
+) {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/mcp?a=b", listener.local_addr().unwrap());
+    let (go_on, told) = std::sync::mpsc::channel();
+    let served = std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        let mut head = Vec::new();
+        while !head.ends_with(b"{}") {
+            let mut byte = [0];
+            stream.read_exact(&mut byte).unwrap();
+            head.push(byte[0]);
+        }
+        stream
+            .write_all(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nX-Own: kept\r\nConnection: close, x-hop\r\nX-Hop: gone\r\n\r\ndata: {\"n\":1}\n\n")
+            .unwrap();
+        told.recv().unwrap();
+        stream.write_all(b"data: {\"n\":2}\n\n").unwrap();
+        String::from_utf8(head).unwrap()
+    });
+    (url, served, go_on)
+}
+
+#[test]
+fn events_pass_at_once_and_headers_end_to_end() {
+    let (url, served, go_on) = slow_server();
+    let home = Folder::new("tap-events");
+    let words = [
+        "tap",
+        "--record",
+        "s.mcprec",
+        "--http",
+        "127.0.0.1:0",
+        "--target",
+        &url,
+    ];
+    let tap = Running::start(&words, &home);
+    let address = tap.url.strip_prefix("http://").unwrap();
+    let address = address.split('/').next().unwrap().to_owned();
+    let mut stream = std::net::TcpStream::connect(&address).unwrap();
+    let request = format!(
+        "POST /mcp?a=b HTTP/1.1\r\nHost: {address}\r\nAuthorization: Bearer s3cret-token\r\nX-Mine: yes\r\nX-Hop: no\r\nConnection: x-hop\r\nAccept-Encoding: gzip\r\nContent-Length: 2\r\n\r\n{{}}"
+    );
+    stream.write_all(request.as_bytes()).unwrap();
+    let mut answer = String::new();
+    let mut read_until = |wanted: &str| {
+        while !answer.contains(wanted) {
+            let mut bytes = [0; 512];
+            let length = stream.read(&mut bytes).unwrap();
+            assert!(length > 0, "{wanted} in {answer}");
+            answer.push_str(std::str::from_utf8(&bytes[..length]).unwrap());
+        }
+        answer.to_lowercase()
+    };
+    // The second event is not even sent before the first one was read.
+    let head = read_until("{\"n\":1}");
+    assert!(
+        head.contains("x-own: kept") && !head.contains("x-hop"),
+        "{head}"
+    );
+    go_on.send(()).unwrap();
+    read_until("{\"n\":2}");
+    let asked = served.join().unwrap().to_lowercase();
+    let own = url
+        .strip_prefix("http://")
+        .unwrap()
+        .split('/')
+        .next()
+        .unwrap();
+    for kept in [
+        "post /mcp?a=b ",
+        "x-mine: yes",
+        "authorization: bearer s3cret-token",
+        &format!("host: {own}"),
+    ] {
+        assert!(asked.contains(kept), "{kept} in {asked}");
+    }
+    assert!(
+        !asked.contains("x-hop") && !asked.contains("gzip"),
+        "{asked}"
+    );
+    drop(stream);
+    assert_eq!(tap.stop(), Some(0));
+    let text = std::fs::read_to_string(home.path().join("s.mcprec")).unwrap();
+    assert!(
+        text.contains("\"raw\":{\"n\":2}") && !text.contains("s3cret-token"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_recording_of_both_eras_is_served_in_both_or_in_one() {
+    let home = Folder::new("mock-eras");
+    let file = home.path().join("s.mcprec");
+    let tools = |server: &[String], era: &str| {
+        let mut command = attache();
+        command
+            .args(["tools", "--json", "--era", era, "--"])
+            .args(server);
+        finish(&mut command)
+    };
+    for era in ["legacy", "modern"] {
+        tools(&tapped(&file, &builtin()), era).expect(0);
+    }
+    for era in ["legacy", "modern"] {
+        let listed = tools(&mocked(&file, &[]), era).expect(0).document();
+        let direct = tools(&builtin(), era).expect(0).document();
+        assert_eq!(listed["tools"], direct["tools"], "{era}");
+    }
+    tools(&mocked(&file, &["--era", "legacy"]), "legacy").expect(0);
+    tools(&mocked(&file, &["--era", "legacy"]), "modern").expect(4);
+    tools(&mocked(&file, &["--era", "modern"]), "legacy").expect(4);
 }
 
 #[test]

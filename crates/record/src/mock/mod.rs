@@ -22,7 +22,7 @@ use attache_view::Value;
 use parking_lot::Mutex;
 use serde_json::value::RawValue;
 
-use crate::conversation::{Conversation, cancelled_id};
+use crate::conversation::{Conversation, cancelled_id, in_words};
 use crate::matching::Signature;
 use play::Playing;
 use script::{Cursors, Lookup, Script};
@@ -281,7 +281,7 @@ impl Mock {
                 &serde_json::json!({}),
             )));
         }
-        let what = script::in_words(method, request.params);
+        let what = in_words(method, request.params);
         let is_unknown = !script.has_method(method, request.signature.is_modern);
         if method == "server/discover" && is_unknown {
             // A client of both eras finds out that this is a legacy server. That is no miss.

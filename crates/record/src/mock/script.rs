@@ -212,22 +212,3 @@ fn mirrored(exchanges: &[Exchange]) -> HashMap<String, Arc<[MirroredArgument]>> 
     }
     found
 }
-
-/// A request in words.
-pub(super) fn in_words(method: &str, params: &Value) -> String {
-    const LONGEST: usize = 200;
-    let about = ["name", "uri"]
-        .iter()
-        .find_map(|member| params.get(member)?.as_str());
-    let arguments = params.get("arguments").map(Value::to_string);
-    let mut text = method.to_owned();
-    for part in [about.map(str::to_owned), arguments].into_iter().flatten() {
-        text.push(' ');
-        text.push_str(&part);
-    }
-    if let Some((end, _)) = text.char_indices().nth(LONGEST) {
-        text.truncate(end);
-        text.push('…');
-    }
-    text
-}

@@ -97,7 +97,7 @@ impl HttpTap {
     async fn pass(&self, request: Request) -> Response {
         // The server is told its own name, so whether this one was addressed has to be seen to
         // here, or a page could reach a server on this machine through a name of its own (S1).
-        if let Err(refusal) = admit(&self.settings.clone(), request.headers()) {
+        if let Err(refusal) = admit(&self.settings, request.headers()) {
             return *refusal;
         }
         let (parts, body) = request.into_parts();

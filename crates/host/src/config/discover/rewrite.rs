@@ -520,8 +520,25 @@ fn set_toml<'w>(
     for _ in 0..taken {
         args.remove(0);
     }
+    let mut count = 0;
     for word in front.rev() {
         args.insert(0, word.as_str());
+        count += 1;
+    }
+    // A word stands apart from the one before it, and the first at the edge, as people write them.
+    let (before, after) = match count {
+        0 => (" ", ""),
+        _ => ("", " "),
+    };
+    if let Some(first) = args.get_mut(count) {
+        let decor = first.decor_mut();
+        let blank = decor
+            .prefix()
+            .and_then(|it| it.as_str())
+            .unwrap_or_default();
+        if blank == before {
+            decor.set_prefix(after);
+        }
     }
 }
 
