@@ -107,6 +107,12 @@ enum Timing {
     AsRecorded,
 }
 
+impl Mock {
+    pub(crate) fn is_over_http(&self) -> bool {
+        self.http.is_some()
+    }
+}
+
 impl Verb for Mock {
     async fn run(self, context: &Context) -> Result<(), Failure> {
         let output = &context.output;

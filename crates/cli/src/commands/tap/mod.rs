@@ -53,6 +53,12 @@ pub(crate) struct Tap {
     command: Vec<OsString>,
 }
 
+impl Tap {
+    pub(crate) fn is_over_http(&self) -> bool {
+        self.http.is_some()
+    }
+}
+
 impl Verb for Tap {
     async fn run(self, context: &Context) -> Result<(), Failure> {
         if let Some(verb) = self.verb {
