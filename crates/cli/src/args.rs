@@ -90,6 +90,9 @@ pub(crate) struct ServerArgs {
     option: ServerOption,
     #[command(flatten)]
     overrides: Overrides,
+    /// Record what passes into this file, secrets replaced
+    #[arg(long, value_name = "FILE", help_heading = "Server")]
+    record: Option<PathBuf>,
     #[command(flatten)]
     config: ConfigArgs,
     /// The server's command and its arguments
@@ -117,7 +120,7 @@ impl ServerArgs {
         let configuration = self.config.configuration()?;
         let target = Target::read(self.option.server, self.command)?;
         let selection = ServerSelection::of(&target, &configuration, &self.overrides)?;
-        Ok((target, selection))
+        Ok((target, selection.recorded_into(self.record)))
     }
 }
 

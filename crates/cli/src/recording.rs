@@ -1,20 +1,27 @@
 //! Recordings as commands make and read them: where they lie, and what is hidden in them.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::{Duration, SystemTime};
 
+use attache::host::frames::{Frame, FrameKind, Frames, Message};
 use attache::host::redact::{Redactor, is_secret_name};
 use attache_record::{
-    Conversation, Existing, Header, Limits, Policy, RecordError, Recorder, Recording, Redaction,
-    SecretRules, Summary, Transport,
+    Conversation, Direction, Existing, Header, HttpHead, Limits, Lost, Policy, RecordError,
+    Recorder, Recording, Redaction, SecretRules, Summary, Tape, Transport,
 };
+use bytes::Bytes;
 use clap::Args;
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
 
 use crate::configuration::Configuration;
 use crate::failure::Failure;
 use crate::output::Output;
+use crate::selection::ServerSelection;
 
 /// The folder of recordings nobody named a file for, below the state folder.
 const FOLDER: &str = "recordings";
@@ -128,6 +135,148 @@ impl RecordArgs {
             other => other,
         }
         .map_err(|error| failure(&error))
+    }
+}
+
+/// A recording of what passes on the connections of one command's host. The host has replaced
+/// secrets in it already.
+pub(crate) struct HostRecording {
+    recorder: Recorder,
+    follower: Option<Follower>,
+}
+
+struct Follower {
+    task: JoinHandle<()>,
+    stop: oneshot::Sender<()>,
+}
+
+impl HostRecording {
+    /// Begins the recording, if one is wanted.
+    pub(crate) fn of(selection: &ServerSelection) -> Result<Option<Self>, Failure> {
+        let Some(file) = selection.record() else {
+            return Ok(None);
+        };
+        let transports: Vec<&attache::host::config::Transport> = selection
+            .servers()
+            .map(|it| it.server.transport())
+            .collect();
+        let (transport, target) = match transports.as_slice() {
+            [only] if only.launch().is_some() => (Transport::Stdio, only.to_string()),
+            [only] => (Transport::Http, only.to_string()),
+            several => (Transport::Mixed, format!("{} servers", several.len())),
+        };
+        let mut header = Header::new(transport, redacted(&target), Redaction::Secrets);
+        let names = selection.names();
+        if let [only] = names.as_slice() {
+            header.server = Some(only.to_string());
+        }
+        let policy = policy(false);
+        let recorder =
+            Recorder::create(file, header, policy, Limits::default(), Existing::Continue);
+        Ok(Some(Self {
+            recorder: recorder.map_err(|error| failure(&error))?,
+            follower: None,
+        }))
+    }
+
+    /// Records these frames until it is finished.
+    pub(crate) fn follow(mut self, mut frames: Frames) -> Self {
+        let mut scribe = Scribe {
+            tape: self.recorder.tape(),
+            connections: HashMap::new(),
+        };
+        let (stop, mut stopped) = oneshot::channel();
+        let task = tokio::spawn(async move {
+            loop {
+                tokio::select! {
+                    biased;
+                    frame = frames.next() => match frame {
+                        Some(frame) => scribe.write(&frame),
+                        None => return,
+                    },
+                    // What has passed by now is here, or was awaited in vain.
+                    _ = &mut stopped => return,
+                }
+            }
+        });
+        self.follower = Some(Follower { task, stop });
+        self
+    }
+
+    /// Ends the recording, and says what is missing in it.
+    pub(crate) async fn finish(self, output: &Output) {
+        if let Some(Follower { task, stop }) = self.follower {
+            // It may have ended with the host.
+            let _ = stop.send(());
+            let _ = task.await;
+        }
+        conclude(Some(self.recorder), output);
+    }
+}
+
+/// Writes frames of a host into a recording.
+struct Scribe {
+    tape: Tape,
+    /// Connections are numbered over all servers.
+    connections: HashMap<(Option<String>, u64), u32>,
+}
+
+impl Scribe {
+    fn write(&mut self, frame: &Frame) {
+        let next = u32::try_from(self.connections.len() + 1).unwrap_or(u32::MAX);
+        let server = frame.server.as_ref().map(ToString::to_string);
+        let key = (server.clone(), frame.connection);
+        let conn = *self.connections.entry(key).or_insert(next);
+        let about = |text: &str| match &server {
+            Some(server) => format!("{server}: {text}"),
+            None => text.to_owned(),
+        };
+        match &frame.kind {
+            FrameKind::Opened => self.tape.state(conn, "opened", server),
+            FrameKind::Sent(message) => self.message(frame, conn, Direction::C2s, message),
+            FrameKind::Received(message) => self.message(frame, conn, Direction::S2c, message),
+            FrameKind::Stderr { line } => {
+                self.put(frame, conn, Direction::Stderr, Bytes::from(line.clone()));
+            }
+            FrameKind::Closed { reason } => self.tape.state(conn, "closed", Some(about(reason))),
+            FrameKind::State { state, .. } => self.tape.state(conn, "state", Some(about(state))),
+            FrameKind::Missed { count } => self.tape.lost(Lost {
+                frames: *count,
+                bytes: 0,
+            }),
+            _ => {}
+        }
+    }
+
+    fn message(&self, frame: &Frame, conn: u32, dir: Direction, message: &Message) {
+        if let Some(http) = &message.http {
+            self.tape.http(
+                conn,
+                HttpHead {
+                    method: http.status.is_none().then(|| http.method.clone()),
+                    path: None,
+                    status: http.status,
+                    headers: http.headers.iter().cloned().collect(),
+                },
+            );
+        }
+        let payload = message.payload.as_bytes();
+        if !payload.is_empty() {
+            self.put(frame, conn, dir, Bytes::copy_from_slice(payload));
+        }
+    }
+
+    fn put(&self, frame: &Frame, conn: u32, dir: Direction, bytes: Bytes) {
+        let since = Duration::from_micros(frame.at_us);
+        let ago = (SystemTime::UNIX_EPOCH + since)
+            .elapsed()
+            .unwrap_or_default();
+        // The host does not say where in it.
+        let redacted = match frame.redacted {
+            true => vec![String::new()],
+            false => Vec::new(),
+        };
+        self.tape.message(ago, conn, dir, bytes, redacted);
     }
 }
 

@@ -4,7 +4,7 @@
 //! this executable. Starts nothing.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use attache::host::config::{
@@ -73,6 +73,8 @@ pub(crate) struct ServerSelection {
     is_approved: bool,
     /// From which level on the servers' logs are shown.
     log_level: Option<LogLevel>,
+    /// Where to record what passes.
+    record: Option<PathBuf>,
     places: Places,
 }
 
@@ -288,6 +290,17 @@ impl ServerSelection {
     /// Whether the user has approved calls where the policy says to ask.
     pub(crate) fn is_approved(&self) -> bool {
         self.is_approved
+    }
+
+    /// The same, with what passes recorded into a file.
+    pub(crate) fn recorded_into(mut self, file: Option<PathBuf>) -> Self {
+        self.record = file;
+        self
+    }
+
+    /// Where to record what passes.
+    pub(crate) fn record(&self) -> Option<&Path> {
+        self.record.as_deref()
     }
 
     /// From which level on the servers' logs are shown.

@@ -288,6 +288,15 @@ async fn a_request_that_was_never_answered_stays_open_until_it_is_cancelled() {
         5
     );
     assert_eq!(client.mock.missed(), 0);
+    // It does not keep the mock when the client is gone, and gets no answer then either.
+    client.send(call(6, "hang", json!({})).1).await;
+    client.stream.get_mut().shutdown().await.unwrap();
+    let mut rest = String::new();
+    assert_eq!(
+        client.stream.read_line(&mut rest).await.unwrap(),
+        0,
+        "{rest}"
+    );
 }
 
 fn modern(id: u64, mut params: Value) -> Value {

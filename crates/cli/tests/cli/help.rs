@@ -59,6 +59,7 @@ fn the_program() {
           --era <auto|modern|legacy>  Which protocol era to speak; auto finds out
           --protocol <DATE>           The protocol revision to ask for, like 2025-06-18
           --dialect <standard|lsp>    lsp adds `$/cancelRequest`, `shutdown` and `exit`
+          --record <FILE>             Record what passes into this file, secrets replaced
 
     Servers come from attache.toml: the one that --config names, the nearest in this folder or above
     it, or the one in your configuration folder. A name or a URL in place of SERVER chooses one, and
@@ -108,6 +109,7 @@ fn call() {
           --era <auto|modern|legacy>  Which protocol era to speak; auto finds out
           --protocol <DATE>           The protocol revision to ask for, like 2025-06-18
           --dialect <standard|lsp>    lsp adds `$/cancelRequest`, `shutdown` and `exit`
+          --record <FILE>             Record what passes into this file, secrets replaced
 
     Tool arguments:
       key=value       a value of the type that the tool's schema says; text if it allows text.
@@ -156,6 +158,7 @@ fn watch() {
           --era <auto|modern|legacy>  Which protocol era to speak; auto finds out
           --protocol <DATE>           The protocol revision to ask for, like 2025-06-18
           --dialect <standard|lsp>    lsp adds `$/cancelRequest`, `shutdown` and `exit`
+          --record <FILE>             Record what passes into this file, secrets replaced
 
     Example:
       attache watch demo://clock --read

@@ -669,6 +669,51 @@ fn a_redacted_recording_is_served_only_if_that_is_said() {
 }
 
 #[test]
+fn any_command_records_what_passes_and_the_recording_is_served() {
+    let home = Folder::new("record");
+    for era in ["legacy", "modern"] {
+        let file = format!("{era}.mcprec");
+        let call = |server: &[String], more: &[&str]| {
+            let mut command = home.attache();
+            command
+                .args(["call", "echo", "message=hi", "--era", era])
+                .args(more);
+            finish(command.arg("--").args(server))
+        };
+        let direct = call(&builtin(), &["--json", "--record", &file]).expect(0);
+        let shown = home.run(&["show", &file]).expect(0).stdout;
+        assert!(
+            shown.contains("tools/call echo {\"message\":\"hi\"}  result"),
+            "{shown}"
+        );
+        let served = mocked(&home.path().join(&file), &[]);
+        assert_eq!(
+            call(&served, &["--json"]).expect(0).document(),
+            direct.document()
+        );
+    }
+    // Secrets of a command are not written down.
+    let words = [
+        "call",
+        "echo",
+        "message=api_key=abcdefgh12345678",
+        "--record",
+        "s.mcprec",
+    ];
+    home.run(
+        &[
+            &words[..],
+            &["--", env!("CARGO_BIN_EXE_attache"), "serve", "demo"],
+        ]
+        .concat(),
+    )
+    .expect(0);
+    let text = std::fs::read_to_string(home.path().join("s.mcprec")).unwrap();
+    assert!(!text.contains("abcdefgh12345678"), "{text}");
+    home.run(&["mock", "s.mcprec"]).expect(2);
+}
+
+#[test]
 fn two_versions_of_a_server_are_told_apart() {
     let home = Folder::new("diff");
     let header =

@@ -231,10 +231,11 @@ impl Service for Mock {
 
     fn input_ended(&self, session: &Arc<Session>) {
         session.playing.nobody_answers();
+        session.playing.end_endless();
     }
 
     fn close(&self, session: &Arc<Session>) {
-        session.playing.nobody_answers();
+        self.input_ended(session);
     }
 
     fn mirrored_arguments(&self, tool: &str) -> Arc<[MirroredArgument]> {

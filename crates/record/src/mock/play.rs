@@ -24,16 +24,29 @@ const BEHIND_THE_ANSWER: Duration = Duration::from_millis(2);
 #[derive(Default)]
 pub(super) struct Playing {
     /// Requests that can be cancelled.
-    running: Mutex<HashMap<RequestId, watch::Sender<bool>>>,
+    running: Mutex<HashMap<RequestId, Running>>,
     /// Questions that wait for the client.
     asked: Mutex<HashMap<RequestId, oneshot::Sender<()>>>,
     last_question: AtomicU64,
 }
 
+struct Running {
+    cancel: watch::Sender<bool>,
+    /// It was never answered, so nothing but the client ends it.
+    is_endless: bool,
+}
+
 impl Playing {
     pub(super) fn cancel(&self, id: &RequestId) {
         if let Some(running) = self.running.lock().remove(id) {
-            running.send_replace(true);
+            running.cancel.send_replace(true);
+        }
+    }
+
+    /// The client says nothing more: what only it could end is over.
+    pub(super) fn end_endless(&self) {
+        for (_, running) in self.running.lock().extract_if(|_, it| it.is_endless) {
+            running.cancel.send_replace(true);
         }
     }
 
@@ -89,7 +102,11 @@ impl Call {
     fn run(self) -> AnswerFuture {
         let (cancel, mut cancelled) = watch::channel(false);
         let playing = Arc::clone(&self.session.playing);
-        playing.running.lock().insert(self.id.clone(), cancel);
+        let running = Running {
+            cancel,
+            is_endless: self.exchange().answer.is_none(),
+        };
+        playing.running.lock().insert(self.id.clone(), running);
         let id = self.id.clone();
         Box::pin(async move {
             let answer = tokio::select! {
