@@ -36,6 +36,7 @@ mod cut;
 mod diff;
 mod difference;
 mod error;
+mod file;
 mod format;
 mod matching;
 pub mod mock;

@@ -11,8 +11,8 @@ use std::path::Path;
 use flate2::bufread::MultiGzDecoder;
 
 use crate::error::RecordError;
+use crate::file::is_compressed;
 use crate::format::{Entry, FORMAT, Footer, Header, Parsed, parse};
-use crate::recorder::is_compressed;
 
 /// The longest line: the longest message that is kept, written as text with every byte escaped.
 const LONGEST_LINE: usize = 6 * attache_protocol::DEFAULT_MAX_FRAME + 64 * 1024;

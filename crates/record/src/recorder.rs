@@ -4,8 +4,8 @@
 //! on; a slow or full disk costs frames, which are counted, and never time on the hot path.
 
 use std::collections::{BTreeSet, HashMap};
-use std::fs::{File, OpenOptions};
-use std::io::{self, BufRead as _, BufReader, BufWriter, Read as _, Seek as _, SeekFrom, Write};
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -20,6 +20,8 @@ use serde_json::value::RawValue;
 pub use crate::cut::Framing;
 use crate::cut::{Cutter, Piece};
 use crate::error::RecordError;
+pub use crate::file::Existing;
+use crate::file::{is_compressed, open_file};
 use crate::format::{
     Body, Direction, Entry, Footer, Header, HttpHead, Lost, WrittenFooter, now_ms,
 };
@@ -28,11 +30,6 @@ use crate::redaction::Policy;
 
 /// How often a compressed file is made readable up to its end.
 const COMPRESSED_FLUSH: Duration = Duration::from_secs(1);
-
-/// How long to wait for another recorder of the same file.
-const LOCK_PATIENCE: Duration = Duration::from_secs(2);
-/// How often to look whether it has ended.
-const LOCK_INTERVAL: Duration = Duration::from_millis(10);
 
 /// What bounds a recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,16 +47,6 @@ impl Default for Limits {
             max_file: 4 * 1024 * 1024 * 1024,
         }
     }
-}
-
-/// What becomes of a recording that the file holds already.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Existing {
-    /// The new one is added behind it: clients start a server more than once.
-    #[default]
-    Continue,
-    /// It is replaced.
-    Replace,
 }
 
 /// A recording that is being made. Dropping it ends the recording without waiting for the disk.
@@ -131,7 +118,10 @@ impl Recorder {
         let incoming = Arc::clone(&queue);
         let thread = std::thread::Builder::new()
             .name("recorder".to_owned())
-            .spawn(move || writer.run(&incoming))
+            .spawn(move || {
+                step_back();
+                writer.run(&incoming)
+            })
             .map_err(open)?;
         Ok(Self {
             queue,
@@ -224,91 +214,18 @@ impl Tape {
     }
 }
 
-/// Opens the file, held by this process alone while it records.
-fn open_file(path: &Path, existing: Existing) -> Result<File, RecordError> {
-    let open = |source| RecordError::Open {
-        path: path.to_path_buf(),
-        source,
-    };
-    let mut options = OpenOptions::new();
-    options.read(true).write(true).create(true).truncate(false);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let file = options.open(path).map_err(open)?;
-    let metadata = file.metadata().map_err(open)?;
-    if !metadata.is_file() {
-        // A pipe or a device takes what it is given.
-        return Ok(file);
-    }
-    lock(&file, path)?;
-    if metadata.len() > 0 && !is_recording(&file, path) {
-        return Err(RecordError::NotReplaced {
-            path: path.to_path_buf(),
-        });
-    }
-    #[cfg(unix)]
+/// Lets the threads that pass bytes on go first. Where the system has no such word for one thread,
+/// all are alike.
+fn step_back() {
+    #[cfg(target_os = "linux")]
     {
-        use std::os::unix::fs::PermissionsExt as _;
-        let private = std::fs::Permissions::from_mode(0o600);
-        file.set_permissions(private).map_err(open)?;
-    }
-    match existing {
-        Existing::Replace => {
-            file.set_len(0).map_err(open)?;
-            io::Seek::rewind(&mut &file).map_err(open)?;
-        }
-        Existing::Continue => go_to_the_end(&file, path).map_err(open)?,
-    }
-    Ok(file)
-}
-
-/// Waits a little for another recorder of the file, which may be about to end.
-fn lock(file: &File, path: &Path) -> Result<(), RecordError> {
-    let give_up = Instant::now() + LOCK_PATIENCE;
-    loop {
-        match file.try_lock() {
-            Ok(()) => return Ok(()),
-            // Some file systems have no locks; then two recorders of one file are not noticed.
-            Err(std::fs::TryLockError::Error(_)) => return Ok(()),
-            Err(std::fs::TryLockError::WouldBlock) if Instant::now() >= give_up => {
-                return Err(RecordError::Busy {
-                    path: path.to_path_buf(),
-                });
-            }
-            Err(std::fs::TryLockError::WouldBlock) => std::thread::sleep(LOCK_INTERVAL),
+        // By how much: enough to be preempted, not so much that a busy machine starves the recorder.
+        const NICENESS: i32 = 5;
+        // On Linux this is about the calling thread alone.
+        if let Ok(own) = rustix::process::getpriority_process(None) {
+            let _ = rustix::process::setpriority_process(None, own + NICENESS);
         }
     }
-}
-
-/// A recording that was cut in a line must not swallow the header of the next one.
-fn go_to_the_end(mut file: &File, path: &Path) -> io::Result<()> {
-    let length = file.seek(SeekFrom::End(0))?;
-    if length == 0 || is_compressed(path) {
-        return Ok(());
-    }
-    let mut last = [0];
-    file.seek(SeekFrom::End(-1))?;
-    file.read_exact(&mut last)?;
-    match last {
-        [b'\n'] => Ok(()),
-        _ => file.write_all(b"\n"),
-    }
-}
-
-/// Whether a file begins like a recording, compressed if its name says so.
-fn is_recording(file: &File, path: &Path) -> bool {
-    let beginning: &[u8] = match is_compressed(path) {
-        true => &[0x1f, 0x8b],
-        false => b"{\"format\":",
-    };
-    let mut reader = BufReader::with_capacity(64, file);
-    let found = reader.fill_buf();
-    found.is_ok_and(|found| found.starts_with(beginning))
-}
-
-/// Whether a file is written and read compressed.
-pub(crate) fn is_compressed(path: &Path) -> bool {
-    path.extension().is_some_and(|ending| ending == "gz")
 }
 
 enum Output {

@@ -16,6 +16,8 @@ mod privacy;
 #[cfg(unix)]
 mod project_files;
 mod real_servers;
+#[cfg(unix)]
+mod recordings;
 mod reference;
 mod remembered;
 mod remote;

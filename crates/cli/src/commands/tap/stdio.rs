@@ -86,9 +86,14 @@ mod unix {
         let recorder = record.begin(Transport::Stdio, &name, &shown.join(" "), output)?;
         let signals = Signals::listen()
             .map_err(|error| Failure::unexpected(format!("cannot listen for signals: {error}")))?;
-        let spawned = process::spawn(&launch).await.map_err(|error| {
-            Failure::new(Kind::Spawn, Exit::Unreachable, error.to_string()).of(&name)
-        })?;
+        let spawned = match process::spawn(&launch).await {
+            Ok(spawned) => spawned,
+            Err(error) => {
+                conclude(recorder, output);
+                let failure = Failure::new(Kind::Spawn, Exit::Unreachable, error.to_string());
+                return Err(failure.of(&name));
+            }
+        };
         let reason = pass(spawned, recorder.as_ref(), signals)
             .await
             .map_err(|error| Failure::unexpected(format!("cannot pass streams on: {error}")))?;
