@@ -10,7 +10,7 @@ use attache_protocol::{
     Era, ErrorObject, Initialize, Json, Line, Message, Method as _, Outcome, RequestId, meta,
     nests_too_deep, parse_message,
 };
-use attache_view::Value;
+use attache_schema::Value;
 
 use crate::format::{Direction, Entry, Header};
 use crate::reader::Recording;

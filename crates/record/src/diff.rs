@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use attache_protocol::{ErrorObject, Json};
-use attache_view::Value;
+use attache_schema::Value;
 
 use crate::conversation::{Answer, Conversation, Exchange};
 use crate::difference::{Difference, differences};
@@ -181,7 +181,7 @@ const LISTS: [List; 4] = [
 
 /// What the server says about itself.
 fn greeting(conversation: &Conversation) -> Value {
-    let mut said = attache_view::Object::default();
+    let mut said = attache_schema::Object::default();
     let greets = |it: &&Exchange| matches!(it.method.as_str(), "initialize" | "server/discover");
     let results = conversation.exchanges.iter().filter(greets);
     for result in results.filter_map(Exchange::result) {

@@ -1,6 +1,6 @@
 //! Where two JSON values differ.
 
-use attache_view::Value;
+use attache_schema::Value;
 
 /// How many differences of two values are told.
 const MOST: usize = 200;

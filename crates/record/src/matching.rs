@@ -4,7 +4,7 @@
 //! to call. The rounds of one request are told apart by what they carry back.
 
 use attache_protocol::{Era, Initialize, Method as _, meta};
-use attache_view::Value;
+use attache_schema::Value;
 
 /// Members of `_meta` that say nothing about what is asked.
 pub const VOLATILE_META: &[&str] = &[

@@ -3,7 +3,7 @@
 //! Strings are looked at once from left to right. What is found is replaced by the name of its kind,
 //! so that two results that differ in nothing else are equal.
 
-use attache_view::{Number, Value};
+use attache_schema::{Number, Value};
 
 /// Milliseconds and seconds since 1970 between 2020 and 2100.
 const SECONDS: std::ops::Range<u64> = 1_577_836_800..4_102_444_800;

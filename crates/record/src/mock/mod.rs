@@ -15,10 +15,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use attache_protocol::{
     Era, ErrorObject, Initialize, Json, Method as _, Outcome, RequestId, Revision, codes, meta,
 };
+use attache_schema::Value;
 use attache_server::{
     After, Answer as Sent, MirroredArgument, Outlet, Principal, Request, Service, Work,
 };
-use attache_view::Value;
 use parking_lot::Mutex;
 use serde_json::value::RawValue;
 

@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use attache_protocol::frame::EmptyParams;
 use attache_protocol::{Json, RequestId, frame, meta};
+use attache_schema::Value;
 use attache_server::{Answer as Sent, AnswerFuture, Outlet, Sent as Kind, Work};
-use attache_view::Value;
 use parking_lot::Mutex;
 use tokio::sync::{oneshot, watch};
 use tokio::time::Instant;

@@ -4,8 +4,8 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use attache_protocol::{Era, Initialize, Method as _, Revision};
+use attache_schema::Value;
 use attache_server::MirroredArgument;
-use attache_view::Value;
 
 use crate::conversation::{Conversation, Exchange};
 use crate::difference::distance;
