@@ -72,6 +72,11 @@ pub(crate) struct ServerOption {
 }
 
 impl ServerOption {
+    /// What was typed.
+    pub(crate) fn name(&self) -> Option<String> {
+        self.server.clone()
+    }
+
     /// The word that says which server is meant; a name may stand among the words of the verb.
     pub(crate) fn or_name(self, name: Option<String>) -> Result<Option<String>, Failure> {
         match (name, self.server) {
@@ -90,6 +95,9 @@ pub(crate) struct ServerArgs {
     option: ServerOption,
     #[command(flatten)]
     overrides: Overrides,
+    /// Record what passes into this file, secrets replaced
+    #[arg(long, value_name = "FILE", help_heading = "Server")]
+    record: Option<PathBuf>,
     #[command(flatten)]
     config: ConfigArgs,
     /// The server's command and its arguments
@@ -156,7 +164,7 @@ impl ServerArgs {
         let configuration = self.config.configuration()?;
         let target = Target::read(self.option.server, self.command)?;
         let selection = ServerSelection::of(&target, &configuration, &self.overrides)?;
-        Ok((target, selection))
+        Ok((target, selection.recorded_into(self.record)))
     }
 }
 

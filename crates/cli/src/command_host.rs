@@ -22,6 +22,7 @@ use crate::failure::{self, Failure};
 use crate::interrupt::Interrupts;
 use crate::output::text::width;
 use crate::output::{Output, Style, Text, Verbosity};
+use crate::recording::HostRecording;
 use crate::selection::{BuiltIn, ServerSelection};
 
 /// How long a command waits for its servers to leave by themselves before it leaves the rest to the
@@ -55,6 +56,7 @@ pub(crate) struct CommandHost {
     listener: Option<JoinHandle<()>>,
     /// What answers questions.
     face: Option<JoinHandle<()>>,
+    recording: Option<HostRecording>,
 }
 
 impl CommandHost {
@@ -86,12 +88,14 @@ impl CommandHost {
             .unwrap_or(ShutdownForm::Close);
         let (is_approved, log_level) = (selection.is_approved(), selection.log_level());
         let timeout = selection.timeout();
+        let recording = HostRecording::of(&selection)?;
         let mut builder = selection.host()?;
         if output.can_ask() {
             // Without a user to ask, servers are not told that they could (C-ELIC-01).
             builder = builder.askable(ask::ASKABLE);
         }
         let host = builder.start();
+        let recording = recording.map(|recording| recording.follow(host.frames()));
         let consent = match is_approved {
             true => Consent::Given,
             false => Consent::Asked,
@@ -112,6 +116,7 @@ impl CommandHost {
             is_approved,
             listener,
             face,
+            recording,
         })
     }
 
@@ -342,6 +347,9 @@ impl CommandHost {
         }
         for task in [&self.listener, &self.face].into_iter().flatten() {
             task.abort();
+        }
+        if let Some(recording) = self.recording {
+            recording.finish(&self.output).await;
         }
         for (client, name) in running {
             match client.statistics().stray_lines {

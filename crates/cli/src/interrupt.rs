@@ -8,6 +8,9 @@ use tokio::sync::watch;
 
 use crate::failure::Failure;
 
+#[cfg(unix)]
+pub(crate) use platform::ignored_signals;
+
 /// Tells whether a signal has asked this process to stop. Cheap to clone.
 #[derive(Clone, Debug)]
 pub(crate) struct Interrupts(watch::Receiver<bool>);
@@ -74,7 +77,7 @@ mod platform {
 
     /// The signals that this process was started to ignore, one bit each; none where the system
     /// does not tell.
-    fn ignored_signals() -> u64 {
+    pub(crate) fn ignored_signals() -> u64 {
         let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
         let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
         mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok())

@@ -65,7 +65,12 @@ pub(crate) enum Refusal {
 impl Invocation {
     /// Whether this process will serve clients that know nothing of each other.
     pub(crate) fn serves_many_clients(&self) -> bool {
-        matches!(&self.verb, Some(AnyVerb::Serve(serve)) if serve.is_over_http())
+        match &self.verb {
+            Some(AnyVerb::Serve(serve)) => serve.is_over_http(),
+            Some(AnyVerb::Mock(mock)) => mock.is_over_http(),
+            Some(AnyVerb::Tap(tap)) => tap.is_over_http(),
+            _ => false,
+        }
     }
 
     /// Understands a command line.

@@ -19,6 +19,7 @@ mod invocation;
 mod names;
 mod output;
 mod overrides;
+mod recording;
 mod selection;
 mod target;
 

@@ -4,7 +4,7 @@
 //! this executable. Starts nothing.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -80,6 +80,8 @@ pub(crate) struct ServerSelection {
     shared: Option<Place>,
     /// How long one request may take, if that was typed.
     timeout: Option<Duration>,
+    /// Where to record what passes.
+    record: Option<PathBuf>,
     places: Places,
 }
 
@@ -231,12 +233,12 @@ impl ServerSelection {
     }
 
     /// Where a process may keep all of these servers running. Those inside this executable are
-    /// nobody's but the command's.
+    /// the command's own, and what passes is recorded where it passes.
     pub(crate) fn shared(&self) -> Option<&Place> {
         let is_written_down = |server: &ServerConfig| server.source.file.is_some();
         self.shared
             .as_ref()
-            .filter(|_| self.servers().all(is_written_down))
+            .filter(|_| self.record.is_none() && self.servers().all(is_written_down))
     }
 
     /// How long one request may take, if that was typed.
@@ -353,6 +355,17 @@ impl ServerSelection {
     /// Whether the user has approved calls where the policy says to ask.
     pub(crate) fn is_approved(&self) -> bool {
         self.is_approved
+    }
+
+    /// The same, with what passes recorded into a file.
+    pub(crate) fn recorded_into(mut self, file: Option<PathBuf>) -> Self {
+        self.record = file;
+        self
+    }
+
+    /// Where to record what passes.
+    pub(crate) fn record(&self) -> Option<&Path> {
+        self.record.as_deref()
     }
 
     /// From which level on the servers' logs are shown.

@@ -93,7 +93,7 @@ impl Value {
     }
 
     /// A text that equal values share, and no others.
-    pub(crate) fn canonical(&self) -> String {
+    pub fn canonical(&self) -> String {
         match self {
             Self::Number(number) => number.canonical(),
             Self::Array(items) => {

@@ -56,5 +56,5 @@ pub use service::{
 };
 pub use session::Session;
 pub use settings::{BeforeInitialized, Identify, Limits};
-pub use streams::{EndReason, serve as serve_streams};
+pub use streams::{EndReason, serve as serve_streams, serve_stdio};
 pub use tool::{NoArguments, Structured, TaskStart, TaskSupport, Tool, ToolOutput};

@@ -46,13 +46,7 @@ impl Server {
     /// From here on whatever else this process prints goes to stderr, and nothing else reads its
     /// stdin: the protocol has both to itself (S-STDIO-02). The runtime needs its I/O driver.
     pub async fn serve_stdio(&self) -> std::io::Result<EndReason> {
-        let streams = crate::stdio::take()?;
-        tokio::select! {
-            biased;
-            reason = self.serve(streams.read, streams.write) => Ok(reason),
-            // What no client can read need not be computed.
-            () = streams.unread => Ok(EndReason::OutputClosed),
-        }
+        streams::serve_stdio(self.clone(), self.kernel.limits).await
     }
 
     /// Serves a client over a pair of byte streams until it leaves.

@@ -56,6 +56,27 @@ pub async fn serve<S: Service>(
     }
 }
 
+/// Serves the client at stdin and stdout until it leaves.
+///
+/// From here on whatever else this process prints goes to stderr, and nothing else reads its stdin:
+/// the protocol has both to itself (S-STDIO-02). The runtime needs its I/O driver.
+pub async fn serve_stdio<S: Service>(service: S, limits: Limits) -> std::io::Result<EndReason> {
+    let streams = crate::stdio::take()?;
+    let serving = serve(
+        service,
+        limits,
+        Principal::local(),
+        streams.read,
+        streams.write,
+    );
+    tokio::select! {
+        biased;
+        reason = serving => Ok(reason),
+        // What no client can read need not be computed.
+        () = streams.unread => Ok(EndReason::OutputClosed),
+    }
+}
+
 async fn run<S: Service>(
     service: S,
     limits: Limits,

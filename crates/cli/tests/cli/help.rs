@@ -28,6 +28,11 @@ fn the_program() {
       serve        Be one of the ready-made servers
       up           Keep the configured servers running, so that commands need not start them
       down         End the background process and the servers it keeps
+      tap          Stand between a client and a server, and record what they say
+      show         Show what a recording holds: the requests, or every message, or one of them
+      diff         Compare two recordings: what is offered, how calls are answered, how long they take
+      replay       Ask a server again what was recorded, and compare its answers
+      mock         Answer clients from a recording, in place of its server
       logs         Print the log files of servers: their stderr, logs and states
       history      Show the calls that were made: what, when and how they ended
       doctor       Find out what is wrong with servers: one cause, one remedy
@@ -60,6 +65,7 @@ fn the_program() {
           --era <auto|modern|legacy>  Which protocol era to speak; auto finds out
           --protocol <DATE>           The protocol revision to ask for, like 2025-06-18
           --dialect <standard|lsp>    lsp adds `$/cancelRequest`, `shutdown` and `exit`
+          --record <FILE>             Record what passes into this file, secrets replaced
 
     Servers come from attache.toml: the one that --config names, the nearest in this folder or above
     it, or the one in your configuration folder. A name or a URL in place of SERVER chooses one, and
@@ -117,6 +123,7 @@ fn call() {
           --era <auto|modern|legacy>  Which protocol era to speak; auto finds out
           --protocol <DATE>           The protocol revision to ask for, like 2025-06-18
           --dialect <standard|lsp>    lsp adds `$/cancelRequest`, `shutdown` and `exit`
+          --record <FILE>             Record what passes into this file, secrets replaced
 
     Tool arguments:
       key=value       a value of the type that the tool's schema says; text if it allows text.
@@ -168,6 +175,7 @@ fn watch() {
           --era <auto|modern|legacy>  Which protocol era to speak; auto finds out
           --protocol <DATE>           The protocol revision to ask for, like 2025-06-18
           --dialect <standard|lsp>    lsp adds `$/cancelRequest`, `shutdown` and `exit`
+          --record <FILE>             Record what passes into this file, secrets replaced
 
     --json prints one JSON document per line.
 

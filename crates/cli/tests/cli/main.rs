@@ -26,6 +26,8 @@ mod privacy;
 #[cfg(unix)]
 mod project_files;
 mod real_servers;
+#[cfg(unix)]
+mod recordings;
 mod reference;
 mod remembered;
 mod remote;
@@ -37,6 +39,8 @@ mod serve_lisp;
 mod several;
 #[cfg(unix)]
 mod signals;
+#[cfg(unix)]
+mod tap;
 #[cfg(unix)]
 mod terminal;
 mod trust;

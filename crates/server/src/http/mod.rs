@@ -88,6 +88,22 @@ pub async fn serve<S: Service>(
     Ok(())
 }
 
+/// Serves routes of any make with the limits and deadlines of connections that [`serve`] has, until
+/// `shutdown` ends; then lets open requests end.
+pub async fn serve_router(
+    listener: TcpListener,
+    router: Router,
+    settings: &HttpSettings,
+    shutdown: impl Future<Output = ()>,
+) {
+    connections::serve(listener, router, settings, shutdown).await;
+}
+
+/// Finds out who asks, or refuses: the wrong host name, a page of another origin, no token (S1).
+pub fn admit(settings: &HttpSettings, headers: &HeaderMap) -> Result<Principal, Box<Response>> {
+    guard::check(settings, headers)
+}
+
 /// One request of HTTP that may pass, with what is known about it.
 struct Passed<'a, S: Service> {
     face: &'a Arc<Face<S>>,

@@ -7,6 +7,7 @@
 mod entry;
 mod references;
 mod relaxed_json;
+mod rewrite;
 mod shapes;
 mod sources;
 mod yaml;
@@ -21,6 +22,10 @@ use toml_edit::Document;
 use super::{Draft, Origin, ServerName, UserEnvironment};
 use crate::state_file;
 
+pub use rewrite::{
+    RewriteError, back_up, backup_of, read_text, replace_unless_changed, unwrap_command,
+    wrap_command,
+};
 pub use sources::{SOURCES, ToolSource};
 
 /// Everything that was found.
