@@ -44,12 +44,23 @@ enum Part {
 /// The name of the evaluator.
 pub(crate) const LISP: &str = "lisp";
 
+/// The name of the server of notes.
+#[cfg(feature = "notes")]
+const NOTES: &str = "notes";
+
 const BUILT_IN: &[BuiltIn] = &[
     BuiltIn {
         name: demo::NAME,
         example: "attache call echo message=hi",
         words: ["serve", "demo"],
         part: Part::StandsIn,
+    },
+    #[cfg(feature = "notes")]
+    BuiltIn {
+        name: NOTES,
+        example: "attache call notes/search_notes query=morning",
+        words: ["serve", "notes"],
+        part: Part::Waits,
     },
     BuiltIn {
         name: LISP,

@@ -83,6 +83,8 @@ verbs! {
 mod listing;
 mod overview;
 mod save;
+#[cfg(feature = "notes")]
+mod serve_notes;
 
 pub(crate) use overview::Overview;
 
