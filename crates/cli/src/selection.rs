@@ -55,17 +55,17 @@ const BUILT_IN: &[BuiltIn] = &[
         words: ["serve", "demo"],
         part: Part::StandsIn,
     },
+    BuiltIn {
+        name: LISP,
+        example: "attache call lisp/evaluate-lisp code='(expt 2 200)'",
+        words: ["serve", "lisp"],
+        part: Part::Waits,
+    },
     #[cfg(feature = "notes")]
     BuiltIn {
         name: NOTES,
         example: "attache call notes/search_notes query=morning",
         words: ["serve", "notes"],
-        part: Part::Waits,
-    },
-    BuiltIn {
-        name: LISP,
-        example: "attache call lisp/evaluate-lisp code='(expt 2 200)'",
-        words: ["serve", "lisp"],
         part: Part::Waits,
     },
 ];

@@ -275,7 +275,10 @@ mod tests {
     #[test]
     fn stems_stand_beside_their_words() {
         let terms = indexed("Mornings pass", Language::ENGLISH);
-        let terms: Vec<_> = terms.iter().map(|it| (it.text.as_str(), it.position)).collect();
+        let terms: Vec<_> = terms
+            .iter()
+            .map(|it| (it.text.as_str(), it.position))
+            .collect();
         assert_eq!(terms, [("morn", 0), ("mornings", 0), ("pass", 1)]);
         let german = Language::named("de-AT").unwrap();
         assert_eq!(german.code(), "de");

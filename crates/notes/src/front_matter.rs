@@ -67,7 +67,10 @@ fn split(text: &str) -> (Option<&str>, &str) {
     let Some(first) = text.strip_prefix("---") else {
         return whole;
     };
-    let Some(begin) = first.find('\n').filter(|end| first[..*end].trim().is_empty()) else {
+    let Some(begin) = first
+        .find('\n')
+        .filter(|end| first[..*end].trim().is_empty())
+    else {
         return whole;
     };
     let matter = &first[begin + 1..];
@@ -187,11 +190,7 @@ mod tests {
     #[track_caller]
     fn check(text: &str, title: &str, tags: &[&str], body: &str) {
         let note = read("sub/File Name.md", text);
-        assert_eq!(
-            (note.title.as_str(), note.body),
-            (title, body),
-            "{text}"
-        );
+        assert_eq!((note.title.as_str(), note.body), (title, body), "{text}");
         assert_eq!(note.tags, tags, "{text}");
     }
 
@@ -201,11 +200,26 @@ mod tests {
         check("# One\ntext", "One", &[], "# One\ntext");
         check("---\ntitle: Two\n---\n# One\n", "Two", &[], "# One\n");
         check("\u{feff}---\r\ntitle: Two\r\n---\r\nx", "Two", &[], "x");
-        check("```\n# code\n```\n# Real #\n", "Real", &[], "```\n# code\n```\n# Real #\n");
+        check(
+            "```\n# code\n```\n# Real #\n",
+            "Real",
+            &[],
+            "```\n# code\n```\n# Real #\n",
+        );
         check("---\ntags: [a, b c]\n---\n", "File Name", &["a", "b c"], "");
-        check("---\ntags:\n  - a\n  - '#b'\n---\n", "File Name", &["a", "b"], "");
+        check(
+            "---\ntags:\n  - a\n  - '#b'\n---\n",
+            "File Name",
+            &["a", "b"],
+            "",
+        );
         check("---\ntags: a, b #c\ntitle: T\n---\n", "T", &["a", "b"], "");
-        check("---\nnested: {title: no}\ntitle: yes\n---\n", "yes", &[], "");
+        check(
+            "---\nnested: {title: no}\ntitle: yes\n---\n",
+            "yes",
+            &[],
+            "",
+        );
         check("---\nlist: [title, no]\ntitle: yes\n---\n", "yes", &[], "");
         check("---\nnot closed", "File Name", &[], "---\nnot closed");
         check("--- text\n---\n", "File Name", &[], "--- text\n---\n");
@@ -214,7 +228,12 @@ mod tests {
 
     #[test]
     fn broken_front_matter_spoils_itself_only() {
-        check("---\ntitle: kept\ntags: [a\nb: : }\n---\n# H\n", "kept", &[], "# H\n");
+        check(
+            "---\ntitle: kept\ntags: [a\nb: : }\n---\n# H\n",
+            "kept",
+            &[],
+            "# H\n",
+        );
         check("---\n: : {[\n---\n# H\n", "H", &[], "# H\n");
         let deep = format!("---\na: {}\ntitle: x\n---\nbody", "[".repeat(20_000));
         assert_eq!(read("a.md", &deep).body, "body");
@@ -224,7 +243,10 @@ mod tests {
 
     #[test]
     fn dates_and_languages_are_read() {
-        let note = read("a.md", "---\ndate: 2024-12-01 10:00\nlang: de\naliases: x, y\n---\n");
+        let note = read(
+            "a.md",
+            "---\ndate: 2024-12-01 10:00\nlang: de\naliases: x, y\n---\n",
+        );
         assert_eq!(note.day, Some(20_058));
         assert_eq!(note.language.as_deref(), Some("de"));
         assert_eq!(note.aliases, ["x", "y"]);

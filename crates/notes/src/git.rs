@@ -134,15 +134,17 @@ impl Git {
 
 async fn finish(mut child: Child) -> io::Result<(bool, String, String)> {
     let (output, errors) = (child.stdout.take(), child.stderr.take());
-    let (printed, said, status) =
-        tokio::join!(all_of(output), all_of(errors), child.wait());
+    let (printed, said, status) = tokio::join!(all_of(output), all_of(errors), child.wait());
     Ok((status?.success(), printed?, said?))
 }
 
 async fn all_of(stream: Option<impl AsyncRead + Unpin>) -> io::Result<String> {
     let mut bytes = Vec::new();
     if let Some(mut stream) = stream {
-        (&mut stream).take(MOST_OUTPUT).read_to_end(&mut bytes).await?;
+        (&mut stream)
+            .take(MOST_OUTPUT)
+            .read_to_end(&mut bytes)
+            .await?;
         // The rest is read, so that git does not wait for ever, and not kept.
         tokio::io::copy(&mut stream, &mut tokio::io::sink()).await?;
     }
@@ -157,10 +159,13 @@ struct Tree {
 
 impl Tree {
     fn of(child: &Child) -> Self {
-        let id = child.id().and_then(|it| i32::try_from(it).ok());
+        #[cfg(not(unix))]
+        let _ = child;
         Self {
             #[cfg(unix)]
-            group: id.and_then(rustix::process::Pid::from_raw),
+            group: (child.id())
+                .and_then(|it| i32::try_from(it).ok())
+                .and_then(rustix::process::Pid::from_raw),
         }
     }
 
@@ -186,7 +191,10 @@ impl Drop for Tree {
 /// The commit that the repository around a folder is at, read without git: it is told with every
 /// search.
 pub(crate) fn head(folder: &Path) -> Option<String> {
-    let git = folder.ancestors().map(|it| it.join(".git")).find(|it| it.exists())?;
+    let git = folder
+        .ancestors()
+        .map(|it| it.join(".git"))
+        .find(|it| it.exists())?;
     let git = match git.is_dir() {
         true => git,
         // A work tree of a repository elsewhere.
@@ -210,7 +218,9 @@ pub(crate) fn head(folder: &Path) -> Option<String> {
     }
     let packed = small_text(&common.join("packed-refs"))?;
     let mut lines = packed.lines().filter_map(|line| line.split_once(' '));
-    lines.find(|(_, it)| *it == name).and_then(|(it, _)| commit(it))
+    lines
+        .find(|(_, it)| *it == name)
+        .and_then(|(it, _)| commit(it))
 }
 
 fn small_text(file: &Path) -> Option<String> {

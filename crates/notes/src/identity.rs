@@ -187,7 +187,10 @@ mod tests {
     #[test]
     fn paths_ask_for_slugs() {
         for (path, slug) in [
-            ("morning-meditation-2024-12-01.md", "morning-meditation-2024-12-01"),
+            (
+                "morning-meditation-2024-12-01.md",
+                "morning-meditation-2024-12-01",
+            ),
             ("Morning Routine.md", "morning-routine"),
             ("daas/morning.md", "daas-morning"),
             ("Täglich/Über mich.MD", "täglich-über-mich"),
@@ -270,6 +273,9 @@ mod tests {
     fn uris_are_encoded_and_lines_are_single() {
         assert_eq!(uri("n", "a-b_1.x~"), "n://note/a-b_1.x~");
         assert_eq!(uri("n", "ä#?%/"), "n://note/%C3%A4%23%3F%25%2F");
-        assert_eq!(one_line(" a\n2. \u{1b}[31mforged\u{202e} "), "a 2. [31mforged");
+        assert_eq!(
+            one_line(" a\n2. \u{1b}[31mforged\u{202e} "),
+            "a 2. [31mforged"
+        );
     }
 }

@@ -67,12 +67,15 @@ impl Query {
     /// Folded words that a note found by this query contains, to show them in their place.
     pub(crate) fn shown_words(&self) -> impl Iterator<Item = &str> {
         let wanted = self.clauses.iter().filter(|it| !it.is_negated);
-        wanted.flat_map(|it| match &it.condition {
-            Condition::Word(word) | Condition::Prefix(word) => std::slice::from_ref(word).iter(),
-            Condition::Phrase(words) => words.iter(),
-            _ => [].iter(),
-        })
-        .map(String::as_str)
+        wanted
+            .flat_map(|it| match &it.condition {
+                Condition::Word(word) | Condition::Prefix(word) => {
+                    std::slice::from_ref(word).iter()
+                }
+                Condition::Phrase(words) => words.iter(),
+                _ => [].iter(),
+            })
+            .map(String::as_str)
     }
 }
 
@@ -105,7 +108,9 @@ fn parts(text: &str) -> Vec<&str> {
 
 fn clause(part: &str, clauses: &mut Vec<Clause>) {
     let (is_negated, rest) = match part.strip_prefix('-') {
-        Some(rest) if rest.starts_with(|it: char| it.is_alphanumeric() || it == '"') => (true, rest),
+        Some(rest) if rest.starts_with(|it: char| it.is_alphanumeric() || it == '"') => {
+            (true, rest)
+        }
         _ => (false, part),
     };
     let mut push = |condition| {
@@ -167,10 +172,13 @@ mod tests {
 
     #[track_caller]
     fn check(text: &str, expected: &[(bool, Condition)]) {
-        let expected = expected.iter().cloned().map(|(is_negated, condition)| Clause {
-            is_negated,
-            condition,
-        });
+        let expected = expected
+            .iter()
+            .cloned()
+            .map(|(is_negated, condition)| Clause {
+                is_negated,
+                condition,
+            });
         let expected = Query {
             clauses: expected.collect(),
         };
@@ -182,7 +190,10 @@ mod tests {
         check("", &[]);
         check("Morning", &[(false, Word(word("morning")))]);
         check("a b", &[(false, Word(word("a"))), (false, Word(word("b")))]);
-        check("\"Morning Walk\"", &[(false, Phrase(words("morning walk")))]);
+        check(
+            "\"Morning Walk\"",
+            &[(false, Phrase(words("morning walk")))],
+        );
         check("medit*", &[(false, Prefix(word("medit")))]);
         check("-tea", &[(true, Word(word("tea")))]);
         check("-\"green tea\"", &[(true, Phrase(words("green tea")))]);
@@ -205,11 +216,14 @@ mod tests {
         check("- -- * : \"\" !!!", &[]);
         check("tag:", &[(false, Word(word("tag")))]);
         check("unknown:x", &[(false, Phrase(words("unknown x")))]);
-        check("(a OR b)^2~", &[
-            (false, Word(word("a"))),
-            (false, Word(word("or"))),
-            (false, Phrase(words("b 2"))),
-        ]);
+        check(
+            "(a OR b)^2~",
+            &[
+                (false, Word(word("a"))),
+                (false, Word(word("or"))),
+                (false, Phrase(words("b 2"))),
+            ],
+        );
     }
 
     #[test]

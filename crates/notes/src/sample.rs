@@ -8,8 +8,14 @@ const NOTES: &[(&str, &str)] = &[
         "morning-meditation-2024-12-01.md",
         include_str!("../sample/morning-meditation-2024-12-01.md"),
     ),
-    ("Morning Routine.md", include_str!("../sample/Morning Routine.md")),
-    ("breath/Counting.md", include_str!("../sample/breath/Counting.md")),
+    (
+        "Morning Routine.md",
+        include_str!("../sample/Morning Routine.md"),
+    ),
+    (
+        "breath/Counting.md",
+        include_str!("../sample/breath/Counting.md"),
+    ),
     ("breath/Rest.md", include_str!("../sample/breath/Rest.md")),
 ];
 

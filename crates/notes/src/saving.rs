@@ -16,7 +16,9 @@ const AUTHOR: [&str; 4] = [
 
 /// Commits the file at `path` only, whatever else is staged. `None` outside of a repository.
 pub(crate) async fn commit(git: &Git, path: &str) -> Result<Option<String>, GitError> {
-    let inside = git.run(&["rev-parse", "--is-inside-work-tree"], LIMIT).await;
+    let inside = git
+        .run(&["rev-parse", "--is-inside-work-tree"], LIMIT)
+        .await;
     match inside {
         Ok(inside) if inside.trim() == "true" => {}
         Ok(_) | Err(GitError::Failed(_)) => return Ok(None),
@@ -25,7 +27,16 @@ pub(crate) async fn commit(git: &Git, path: &str) -> Result<Option<String>, GitE
     git.run(&["add", "--", path], LIMIT).await?;
     let message = format!("Save {path}");
     let mut words = AUTHOR.to_vec();
-    words.extend(["commit", "--quiet", "--no-verify", "-m", &message, "--only", "--", path]);
+    words.extend([
+        "commit",
+        "--quiet",
+        "--no-verify",
+        "-m",
+        &message,
+        "--only",
+        "--",
+        path,
+    ]);
     git.run(&words, LIMIT).await?;
     let commit = git.run(&["rev-parse", "HEAD"], LIMIT).await?;
     Ok(Some(commit.trim().to_owned()))

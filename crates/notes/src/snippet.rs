@@ -83,7 +83,10 @@ mod tests {
         check("short", &[], "short");
         let long = format!("{} needle {}", "hay ".repeat(100), "hay ".repeat(100));
         let shown = snippet(&long, ["needle"].into_iter());
-        assert!(shown.starts_with("… hay") && shown.ends_with("hay …"), "{shown}");
+        assert!(
+            shown.starts_with("… hay") && shown.ends_with("hay …"),
+            "{shown}"
+        );
         assert!(shown.contains(" needle "));
         let other = snippet(&long, ["needles"].into_iter());
         assert_eq!(other, shown);

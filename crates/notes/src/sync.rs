@@ -239,7 +239,9 @@ impl Work {
                  remote add {remote} URL`."
             )));
         }
-        let head = self.local(&["symbolic-ref", "--quiet", "--short", "HEAD"]).await;
+        let head = self
+            .local(&["symbolic-ref", "--quiet", "--short", "HEAD"])
+            .await;
         let Ok(head) = head else {
             return Err(Refusal(
                 "The repository was not synced: no branch is checked out. Check one out with `git \
@@ -259,7 +261,9 @@ impl Work {
 
     async fn commit(&self, name: &str) -> Result<String, Refusal> {
         let name = format!("{name}^{{commit}}");
-        let found = self.local(&["rev-parse", "--verify", "--quiet", &name]).await;
+        let found = self
+            .local(&["rev-parse", "--verify", "--quiet", &name])
+            .await;
         match found {
             Ok(commit) => Ok(commit.trim().to_owned()),
             Err(GitError::Failed(_)) => Err(Refusal(
@@ -312,7 +316,13 @@ impl Work {
             .local(&["diff", "--name-only", "--no-renames", "-z", from, to, "--"])
             .await?;
         let coming: BTreeSet<&str> = coming.split('\0').filter(|it| !it.is_empty()).collect();
-        let state = ["status", "--porcelain=v1", "--untracked-files=all", "--no-renames", "-z"];
+        let state = [
+            "status",
+            "--porcelain=v1",
+            "--untracked-files=all",
+            "--no-renames",
+            "-z",
+        ];
         let own = self.local(&state).await?;
         // Each entry is two letters, a space and the path from the top of the repository.
         let own = own.split('\0').filter_map(|it| it.get(3..));
@@ -337,8 +347,11 @@ impl Work {
     async fn forward(&self, to: &str) -> Result<(), Refusal> {
         let (git, to) = (self.git.clone(), to.to_owned());
         let merge = async move {
-            git.run(&["merge", "--ff-only", "--quiet", "--no-stat", &to], LOCAL_LIMIT)
-                .await
+            git.run(
+                &["merge", "--ff-only", "--quiet", "--no-stat", &to],
+                LOCAL_LIMIT,
+            )
+            .await
         };
         match tokio::spawn(merge).await {
             Ok(Ok(_)) => Ok(()),
@@ -354,7 +367,17 @@ impl Work {
             return Ok(Difference::default());
         }
         // The folder may be beneath the top of the repository.
-        let words = ["diff", "--relative", "--name-status", "--no-renames", "-z", from, to, "--", "."];
+        let words = [
+            "diff",
+            "--relative",
+            "--name-status",
+            "--no-renames",
+            "-z",
+            from,
+            to,
+            "--",
+            ".",
+        ];
         let told = self.local(&words).await?;
         let mut difference = Difference::default();
         let mut parts = told.split('\0');
@@ -400,16 +423,37 @@ fn fetch_refusal(remote: &str, branch: &str, said: &str) -> Refusal {
     let has = |words: &[&str]| words.iter().any(|it| said.contains(it));
     let (why, remedy) = if is_locked(said) {
         return locked();
-    } else if has(&["could not read Username", "Authentication failed", "Permission denied", "terminal prompts disabled"]) {
-        ("wants credentials", "Give git a credential helper or an SSH key, then sync again.")
+    } else if has(&[
+        "could not read Username",
+        "Authentication failed",
+        "Permission denied",
+        "terminal prompts disabled",
+    ]) {
+        (
+            "wants credentials",
+            "Give git a credential helper or an SSH key, then sync again.",
+        )
     } else if has(&["couldn't find remote ref"]) {
         ("has no such branch", "Name another one with --branch.")
-    } else if has(&["Could not resolve host", "Failed to connect", "Connection refused", "Could not read from remote", "unable to access", "does not appear to be a git repository", "timed out"]) {
-        ("cannot be reached", "Check the network and the remote's address.")
+    } else if has(&[
+        "Could not resolve host",
+        "Failed to connect",
+        "Connection refused",
+        "Could not read from remote",
+        "unable to access",
+        "does not appear to be a git repository",
+        "timed out",
+    ]) {
+        (
+            "cannot be reached",
+            "Check the network and the remote's address.",
+        )
     } else {
         ("cannot be fetched from", "See what git says.")
     };
-    let said = said.lines().find(|it| it.starts_with("fatal") || it.starts_with("error"));
+    let said = said
+        .lines()
+        .find(|it| it.starts_with("fatal") || it.starts_with("error"));
     let said = said.unwrap_or_default();
     Refusal(format!(
         "The repository was not synced: {remote}/{branch} {why}. {remedy} ({})",
@@ -429,7 +473,19 @@ mod tests {
             Upstream { remote, branch }.is_plain()
         };
         assert!(plain("origin", None) && plain("a/b", Some("feature/x-1.2")));
-        for bad in ["", "-u", "--upload-pack=x", "a b", "a:b", "..", "a..b", "/x", "x/", "a\nb", "+x~"] {
+        for bad in [
+            "",
+            "-u",
+            "--upload-pack=x",
+            "a b",
+            "a:b",
+            "..",
+            "a..b",
+            "/x",
+            "x/",
+            "a\nb",
+            "+x~",
+        ] {
             assert!(!plain(bad, None), "{bad}");
             assert!(!plain("origin", Some(bad)), "{bad}");
         }

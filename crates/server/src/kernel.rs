@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use attache_protocol::{
-    Era, ErrorObject, Implementation, Json, ListCapability, ResourcesCapability, Revision, ServerCapabilities,
-    TasksCapability, meta,
+    Era, ErrorObject, Implementation, Json, ListCapability, ResourcesCapability, Revision,
+    ServerCapabilities, TasksCapability, meta,
 };
 use parking_lot::RwLock;
 use serde_json::json;
@@ -195,7 +195,9 @@ impl Kernel {
             resources: has_resources || changes.of_resources(),
             completions: catalog.completes,
             tasks: catalog.has_task_tools,
-            subscriptions: changes.of_resources() || self.offers.subscriptions || catalog.has_task_tools,
+            subscriptions: changes.of_resources()
+                || self.offers.subscriptions
+                || catalog.has_task_tools,
         }
     }
 

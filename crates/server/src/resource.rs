@@ -5,7 +5,9 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-use attache_protocol::{self as protocol, ErrorObject, ReadResourceResult, ResourceContents, ResourcePage};
+use attache_protocol::{
+    self as protocol, ErrorObject, ReadResourceResult, ResourceContents, ResourcePage,
+};
 
 use crate::caching::Caching;
 use crate::completion::{Completer, Completers};

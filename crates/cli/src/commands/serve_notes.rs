@@ -112,8 +112,10 @@ impl NotesArguments {
             branch: self.branch,
         };
         if !upstream.is_plain() {
-            return Err(Failure::usage("--remote and --branch are plain names of git")
-                .hint("add a remote with `git remote add NAME URL`, and name it"));
+            return Err(
+                Failure::usage("--remote and --branch are plain names of git")
+                    .hint("add a remote with `git remote add NAME URL`, and name it"),
+            );
         }
         let settings = VaultSettings {
             cache: cache.map(|it| it.join(INDEXES)),

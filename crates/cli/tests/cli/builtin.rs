@@ -19,6 +19,8 @@ fn without_a_command_the_server_and_its_tools_are_shown() {
       3 tools, 2 resources, 1 prompt
     lisp  built in
       try: attache call lisp/evaluate-lisp code='(expt 2 200)'
+    notes  built in
+      try: attache call notes/search_notes query=morning
 
     echo   Says the message back.
            message=<string>
@@ -34,6 +36,8 @@ fn without_a_command_the_server_and_its_tools_are_shown() {
       3 tools, 2 resources, 1 prompt
     lisp  built in
       try: attache call lisp/evaluate-lisp code='(expt 2 200)'
+    notes  built in
+      try: attache call notes/search_notes query=morning
     ");
     assert_eq!(shown(&["--json"]), shown(&["ls", "--json"]));
 }
@@ -53,6 +57,14 @@ fn ls_as_json() {
             "remembered": null, "lastError": null,
         }, {
             "name": "lisp",
+            "state": "built_in",
+            "era": null,
+            "revision": null,
+            "serverInfo": null,
+            "counts": null,
+            "remembered": null, "lastError": null,
+        }, {
+            "name": "notes",
             "state": "built_in",
             "era": null,
             "revision": null,

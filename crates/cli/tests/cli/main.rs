@@ -11,6 +11,8 @@ mod failures;
 mod harness;
 mod help;
 mod hostile;
+#[cfg(all(unix, feature = "notes"))]
+mod notes;
 #[cfg(target_os = "linux")]
 mod privacy;
 #[cfg(unix)]

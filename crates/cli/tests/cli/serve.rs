@@ -58,7 +58,6 @@ fn options_that_mean_nothing_to_it_are_refused() {
         ("--env", Some("A=b")),
         ("--cwd", Some("/")),
         ("--log-level", Some("info")),
-        ("--dialect", Some("lsp")),
     ] {
         let given: Vec<&str> = [option].into_iter().chain(value).collect();
         for words in [

@@ -14,6 +14,7 @@ mod unix;
 use std::fs::File;
 use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 #[cfg(not(unix))]
 use paths::Directory;
@@ -89,7 +90,9 @@ impl Folder {
 
     /// What there is at a path. Nothing, if a folder on the way is not there or is a link.
     pub(crate) fn kind(&self, path: &str) -> io::Result<Option<Kind>> {
-        let found = self.above(path).and_then(|(folder, name)| folder.kind(name));
+        let found = self
+            .above(path)
+            .and_then(|(folder, name)| folder.kind(name));
         match found {
             Ok(kind) => Ok(Some(kind)),
             Err(error) => match ReadError::from(error) {
@@ -148,7 +151,7 @@ impl Folder {
         if !replaces && folder.kind(name).is_ok() {
             return Err(io::ErrorKind::AlreadyExists.into());
         }
-        let draft = format!(".{}.attache-{}", &draft_name(name), std::process::id());
+        let draft = draft_name(name);
         let written = (|| {
             let mut file = folder.create(&draft)?;
             file.write_all(text)?;
@@ -173,9 +176,12 @@ impl Folder {
     }
 }
 
-/// Only the beginning of a name, so that the draft's is not too long for the system.
+/// A hidden name that no other draft has, and not too long for the system.
 fn draft_name(name: &str) -> String {
-    name.chars().take(40).collect()
+    static DRAFTS: AtomicU64 = AtomicU64::new(0);
+    let number = DRAFTS.fetch_add(1, Ordering::Relaxed);
+    let beginning: String = name.chars().take(40).collect();
+    format!(".{beginning}.attache-{}-{number}", std::process::id())
 }
 
 fn unix_or_path_kind(file: &File) -> io::Result<Kind> {

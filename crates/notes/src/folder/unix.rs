@@ -8,7 +8,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStringExt as _;
 use std::path::Path;
 
-use rustix::fs::{AtFlags, FileType, Mode, OFlags, RenameFlags, Stat};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat};
 
 use super::{Kind, Stamp};
 
@@ -61,7 +61,11 @@ impl Directory {
     }
 
     pub(super) fn make(&self, name: &str) -> io::Result<()> {
-        Ok(rustix::fs::mkdirat(&self.0, name, Mode::from_raw_mode(0o777))?)
+        Ok(rustix::fs::mkdirat(
+            &self.0,
+            name,
+            Mode::from_raw_mode(0o777),
+        )?)
     }
 
     pub(super) fn create(&self, name: &str) -> io::Result<File> {
@@ -85,7 +89,7 @@ impl Directory {
     fn place_new(&self, draft: &str, name: &str) -> io::Result<()> {
         #[cfg(target_os = "linux")]
         {
-            let flags = RenameFlags::NOREPLACE;
+            let flags = rustix::fs::RenameFlags::NOREPLACE;
             match rustix::fs::renameat_with(&self.0, draft, &self.0, name, flags) {
                 Err(rustix::io::Errno::INVAL | rustix::io::Errno::NOSYS) => {}
                 other => return Ok(other?),
@@ -115,16 +119,16 @@ pub(super) fn kind_of(file: &File) -> io::Result<Kind> {
 fn kind(stat: &Stat) -> Kind {
     match FileType::from_raw_mode(stat.st_mode) {
         FileType::RegularFile => {
-            let seconds = i64::from(stat.st_mtime);
-            #[expect(
-                clippy::allow_attributes,
-                reason = "the field's type differs between systems"
+            #[allow(
+                clippy::unnecessary_cast,
+                reason = "the types of these fields differ between systems"
             )]
-            #[allow(clippy::cast_possible_wrap, clippy::unnecessary_cast)]
-            let fraction = stat.st_mtime_nsec as i64;
+            let (seconds, fraction) = (stat.st_mtime as i64, stat.st_mtime_nsec as i64);
             Kind::File(Stamp {
                 size: u64::try_from(stat.st_size).unwrap_or(0),
-                modified: seconds.saturating_mul(1_000_000_000).saturating_add(fraction),
+                modified: seconds
+                    .saturating_mul(1_000_000_000)
+                    .saturating_add(fraction),
                 inode: stat.st_ino,
             })
         }

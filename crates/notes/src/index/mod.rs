@@ -69,11 +69,17 @@ pub(crate) fn place(cache: &Path, folder: &Path) -> PathBuf {
     let fields = serde_json::to_string(&schema).unwrap_or_default();
     let name = |bytes: &[u8], length: usize| -> String {
         let hash = Sha256::digest(bytes);
-        hash.iter().take(length).map(|it| format!("{it:02x}")).collect()
+        hash.iter()
+            .take(length)
+            .map(|it| format!("{it:02x}"))
+            .collect()
     };
     let folder = name(folder.as_os_str().as_encoded_bytes(), 8);
     let version = schema::VERSION;
-    cache.join(format!("{folder}-v{version}-{}", name(fields.as_bytes(), 4)))
+    cache.join(format!(
+        "{folder}-v{version}-{}",
+        name(fields.as_bytes(), 4)
+    ))
 }
 
 /// An index that can be searched.
@@ -90,7 +96,8 @@ impl SearchIndex {
     pub(crate) fn open(data: &Path) -> Result<Self, IndexError> {
         contained(|| {
             let (schema, fields) = schema::schema();
-            let index = tantivy::Index::open(MmapDirectory::open(data).map_err(TantivyError::from)?)?;
+            let index =
+                tantivy::Index::open(MmapDirectory::open(data).map_err(TantivyError::from)?)?;
             if index.schema() != schema {
                 return Err(IndexError::Damaged("it is of another program".to_owned()));
             }
@@ -114,7 +121,9 @@ impl SearchIndex {
     /// A new and empty one in memory.
     pub(crate) fn in_memory() -> Result<Self, IndexError> {
         let (schema, fields): (Schema, Fields) = schema::schema();
-        let builder = tantivy::Index::builder().schema(schema).settings(settings());
+        let builder = tantivy::Index::builder()
+            .schema(schema)
+            .settings(settings());
         Self::of(builder.create_in_ram()?, fields)
     }
 
@@ -193,7 +202,9 @@ fn settings() -> IndexSettings {
 /// The library checks what it reads, but not against every damage; what it trips over is one.
 fn contained<T>(work: impl FnOnce() -> Result<T, IndexError>) -> Result<T, IndexError> {
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| {
-        Err(IndexError::Damaged("its contents contradict each other".to_owned()))
+        Err(IndexError::Damaged(
+            "its contents contradict each other".to_owned(),
+        ))
     })
 }
 

@@ -78,7 +78,12 @@ pub(super) fn document(
     for _ in 0..TITLE_WEIGHT {
         document.add_text(fields.text, marked(&note.title));
     }
-    for text in note.aliases.iter().map(String::as_str).chain([path, note.body]) {
+    for text in note
+        .aliases
+        .iter()
+        .map(String::as_str)
+        .chain([path, note.body])
+    {
         document.add_text(fields.text, marked(text));
     }
     document.add_text(fields.title, marked(&note.title));

@@ -18,18 +18,25 @@ pub(super) fn tool(notes: &Arc<Notes>) -> Tool {
     let is_seed = notes.is_seed();
     let about = match is_seed {
         true => "Sync repository and update index",
-        false => "Fetch new notes from the git remote and update the index. Never merges or rebases.",
+        false => {
+            "Fetch new notes from the git remote and update the index. Never merges or rebases."
+        }
     };
     let schema = Json::from(json!({"type": "object"}));
     let syncing = Arc::clone(notes);
-    let tool = Tool::raw("sync_repository", about, schema, move |context: Context, _| {
-        let notes = Arc::clone(&syncing);
-        async move {
-            let synced = wait(&notes, &context).await?;
-            let text = text(&synced);
-            Ok(notes.answer(text, Vec::new(), Json::from(data(&synced))))
-        }
-    });
+    let tool = Tool::raw(
+        "sync_repository",
+        about,
+        schema,
+        move |context: Context, _| {
+            let notes = Arc::clone(&syncing);
+            async move {
+                let synced = wait(&notes, &context).await?;
+                let text = text(&synced);
+                Ok(notes.answer(text, Vec::new(), Json::from(data(&synced))))
+            }
+        },
+    );
     if is_seed {
         return tool;
     }
@@ -69,7 +76,12 @@ async fn wait(notes: &Notes, context: &Context) -> Result<Synced, Failure> {
 }
 
 fn text(synced: &Synced) -> String {
-    let Synced { notes, added, pending, .. } = synced;
+    let Synced {
+        notes,
+        added,
+        pending,
+        ..
+    } = synced;
     let index = match pending {
         0 => "Index updated.".to_owned(),
         _ => format!("The index is being updated: {pending} notes are not searchable yet."),

@@ -111,7 +111,12 @@ pub(super) fn save_conversation(notes: &Arc<Notes>) -> Tool {
             let title = title.unwrap_or_else(|| format!("Conversation {now}"));
             let mut body = String::new();
             for message in &given.messages {
-                let _ = write!(body, "## {}\n\n{}\n\n", one_line(&message.role), message.content);
+                let _ = write!(
+                    body,
+                    "## {}\n\n{}\n\n",
+                    one_line(&message.role),
+                    message.content
+                );
             }
             let draft = Draft {
                 path: format!("conversations/{}", named_after(&title)?),
@@ -145,7 +150,8 @@ fn hints() -> ToolAnnotations {
 
 /// A path as it may be written: visible names beneath the folder.
 fn checked_path(path: &str) -> Result<String, Failure> {
-    let is_visible = |name: &str| !name.is_empty() && !name.starts_with('.') && !name.starts_with('-');
+    let is_visible =
+        |name: &str| !name.is_empty() && !name.starts_with('.') && !name.starts_with('-');
     let name = path.rsplit('/').next().unwrap_or(path);
     let is_plain = path.split('/').all(is_visible) && !path.contains(['\\', '\0', '\n', '\r']);
     match is_plain && is_note_name(name) {
@@ -166,7 +172,9 @@ fn named_after(title: &str) -> Result<String, Failure> {
     let letters: String = lower.chars().map(letter).take(LONGEST).collect();
     let words: Vec<&str> = letters.split('-').filter(|it| !it.is_empty()).collect();
     match words.is_empty() {
-        true => Err(Failure::new("the title has no letters; give a path as well")),
+        true => Err(Failure::new(
+            "the title has no letters; give a path as well",
+        )),
         false => Ok(format!("{}{ENDING}", words.join("-"))),
     }
 }
@@ -193,9 +201,10 @@ impl Notes {
         } = draft;
         let vault = self.vault.clone();
         let place = path.clone();
-        let written =
-            tokio::task::spawn_blocking(move || vault.folder().write(&place, text.as_bytes(), replaces))
-                .await?;
+        let written = tokio::task::spawn_blocking(move || {
+            vault.folder().write(&place, text.as_bytes(), replaces)
+        })
+        .await?;
         written.map_err(|error| match error.kind() {
             io::ErrorKind::AlreadyExists => Failure::new(format!(
                 "There is a note {path} already, and nothing was saved. Choose another title or \
@@ -210,8 +219,14 @@ impl Notes {
         let uri = uri(&self.settings.scheme, &slug);
         let (remark, commit) = match committed {
             Ok(Some(commit)) => ("and committed".to_owned(), Some(commit)),
-            Ok(None) => ("; the folder is no git repository, so it is not committed".to_owned(), None),
-            Err(GitError::Failed(said)) => (format!("; git refused to commit it: {}", one_line(&said)), None),
+            Ok(None) => (
+                "; the folder is no git repository, so it is not committed".to_owned(),
+                None,
+            ),
+            Err(GitError::Failed(said)) => (
+                format!("; git refused to commit it: {}", one_line(&said)),
+                None,
+            ),
             Err(error) => (format!("; it is not committed: {error}"), None),
         };
         let space = if commit.is_some() { " " } else { "" };

@@ -59,7 +59,9 @@ impl Catalog {
 
     /// Paths and states of all notes.
     pub(crate) fn notes(&self) -> impl Iterator<Item = (&str, Stamp)> {
-        self.notes.iter().map(|(path, stamp)| (path.as_str(), *stamp))
+        self.notes
+            .iter()
+            .map(|(path, stamp)| (path.as_str(), *stamp))
     }
 
     /// Takes in a note, or its new state. One in the same state counts as changed only if

@@ -81,7 +81,8 @@ impl Inbox {
     pub(crate) fn unread(&self) -> usize {
         let state = self.state.lock();
         let mail = &state.mail;
-        mail.paths.len() + usize::from(mail.rescans || mail.rebuilds || state.is_open)
+        let more = mail.rescans || mail.rewatches || mail.rebuilds || state.is_open;
+        mail.paths.len() + usize::from(more)
     }
 
     /// The worker is done with the mail it took.

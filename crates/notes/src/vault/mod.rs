@@ -33,6 +33,9 @@ pub(crate) use searching::{FoundNote, Freshness, Results};
 
 /// A search waits so long for changes that are not in the index yet.
 const FRESH_WAIT: Duration = Duration::from_millis(50);
+/// Before the index was complete for the first time a search waits so long: a small folder is read by
+/// then, and clients that wait a second at most still get an answer.
+const FIRST_WAIT: Duration = Duration::from_millis(500);
 /// Of more changes than that a search does not expect to see the end.
 const WORTH_WAITING: usize = 2000;
 /// A watcher that has told nothing for so long is asked for a sign of life.
@@ -122,6 +125,8 @@ pub(crate) struct News {
 struct Status {
     /// The folder was walked over once.
     is_scanned: bool,
+    /// Everything was in the index once.
+    was_complete: bool,
     /// How many notes the index knows in another state than the folder has them.
     pending: usize,
     /// When the index was last written or seen to be right, in nanoseconds since 1970.

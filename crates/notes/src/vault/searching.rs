@@ -3,7 +3,9 @@
 use std::time::Instant;
 
 use super::listing::HEAD;
-use super::{FRESH_WAIT, HEARTBEAT_AFTER, HEARTBEAT_WAIT, POLL_AFTER, Vault, WORTH_WAITING};
+use super::{
+    FIRST_WAIT, FRESH_WAIT, HEARTBEAT_AFTER, HEARTBEAT_WAIT, POLL_AFTER, Vault, WORTH_WAITING,
+};
 use crate::folder::Stamp;
 use crate::front_matter;
 use crate::index::{Found, Hit, IndexError};
@@ -71,7 +73,10 @@ impl Vault {
         // Before the notes are read: what changes from here on was right when it was found.
         let freshness = self.freshness();
         let shown = query.unwrap_or_default();
-        let notes = found.hits.into_iter().filter_map(|hit| self.told(hit, &shown));
+        let notes = found
+            .hits
+            .into_iter()
+            .filter_map(|hit| self.told(hit, &shown));
         Results {
             notes: notes.collect(),
             total: found.total,
@@ -80,9 +85,13 @@ impl Vault {
     }
 
     async fn wait_until_fresh(&self) {
-        let pending = self.shared.status.borrow().pending;
+        let (pending, was_complete) = {
+            let status = self.shared.status.borrow();
+            (status.pending, status.was_complete)
+        };
         if pending <= WORTH_WAITING {
-            self.settled(FRESH_WAIT).await;
+            let limit = if was_complete { FRESH_WAIT } else { FIRST_WAIT };
+            self.settled(limit).await;
         }
     }
 
@@ -140,7 +149,9 @@ impl Vault {
             kept += usize::from(stamp.is_some());
             stamp.is_some()
         });
-        let gone = stale.iter().filter(|it| self.shared.folder.stamp(it).is_none());
+        let gone = stale
+            .iter()
+            .filter(|it| self.shared.folder.stamp(it).is_none());
         found.total = found.total.saturating_sub(gone.count().min(before));
         if stale.is_empty() {
             return Checked::Right;

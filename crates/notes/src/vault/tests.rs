@@ -65,7 +65,11 @@ async fn fresh(vault: &Vault, query: &str) -> Results {
         if results.freshness.pending == 0 {
             return results;
         }
-        assert!(Instant::now() < deadline, "{query}: {:?}", results.freshness);
+        assert!(
+            Instant::now() < deadline,
+            "{query}: {:?}",
+            results.freshness
+        );
     }
 }
 
@@ -143,7 +147,12 @@ async fn a_blank_query_finds_the_latest_and_a_limit_holds() {
     for number in 0..20_u64 {
         let file = setup.notes.write(&format!("{number:02}.md"), "x").unwrap();
         let time = SystemTime::UNIX_EPOCH + Duration::from_secs(1000 + number);
-        File::options().write(true).open(file).unwrap().set_modified(time).unwrap();
+        File::options()
+            .write(true)
+            .open(file)
+            .unwrap()
+            .set_modified(time)
+            .unwrap();
     }
     let vault = setup.open();
     let latest = vault.search(" ", 3).await;
@@ -195,7 +204,10 @@ async fn no_result_is_a_ghost() {
             fs::remove_file(setup.path(&format!("{number}.md"))).unwrap();
             let results = vault.search("ghost", 100).await;
             let gone = number.to_string();
-            assert!(!slugs(&results).contains(gone.as_str()), "{gone}: {results:?}");
+            assert!(
+                !slugs(&results).contains(gone.as_str()),
+                "{gone}: {results:?}"
+            );
         }
         let results = vault.search("ghost", 100).await;
         assert_eq!((results.notes.len(), results.total), (0, 0));
@@ -269,8 +281,19 @@ async fn what_is_no_regular_file_is_left_alone() {
     assert_eq!(slugs(&results), ["a", "bytes"].into());
     // S15: neither slugs nor paths lead out.
     for name in [
-        "link", "link.md", "folder/secret.md", "inner", "zero", "pipe", "../secret.md", "/etc/passwd",
-        "sub/../a.md", "folder", "", "a.md/", "\0",
+        "link",
+        "link.md",
+        "folder/secret.md",
+        "inner",
+        "zero",
+        "pipe",
+        "../secret.md",
+        "/etc/passwd",
+        "sub/../a.md",
+        "folder",
+        "",
+        "a.md/",
+        "\0",
     ] {
         assert!(vault.read(name).await.is_err(), "{name}");
     }
@@ -278,10 +301,17 @@ async fn what_is_no_regular_file_is_left_alone() {
     assert_eq!(vault.read("sub/b.md").await.unwrap(), "beta");
     assert_eq!(vault.read("sub/b").await.unwrap(), "beta");
     let lossy = vault.read("bytes").await.unwrap();
-    assert!(lossy.contains("not UTF-8") && lossy.contains("alpha \u{fffd}"), "{lossy}");
+    assert!(
+        lossy.contains("not UTF-8") && lossy.contains("alpha \u{fffd}"),
+        "{lossy}"
+    );
     let refused = vault.read("huge").await.unwrap_err().to_string();
     assert!(refused.contains("67108864"), "{refused}");
-    assert_eq!(fresh(&vault, "path:huge").await.total, 1, "found by its name");
+    assert_eq!(
+        fresh(&vault, "path:huge").await.total,
+        1,
+        "found by its name"
+    );
 }
 
 /// A note that becomes a link after it was listed is not followed.
@@ -304,8 +334,19 @@ async fn s15_a_note_that_becomes_a_link_is_not_followed() {
 async fn hostile_names_are_notes_like_others() {
     let setup = Setup::new();
     let names = [
-        "a b.md", "A B.md", "a\nb.md", "\u{1b}[31m.md", "%2e%2e.md", "-rf.md", "#?&=.md", "'\";.md",
-        "ünï.md", "\u{202e}gnp.md", "..md", "tab\t.md", "🧘.md",
+        "a b.md",
+        "A B.md",
+        "a\nb.md",
+        "\u{1b}[31m.md",
+        "%2e%2e.md",
+        "-rf.md",
+        "#?&=.md",
+        "'\";.md",
+        "ünï.md",
+        "\u{202e}gnp.md",
+        "..md",
+        "tab\t.md",
+        "🧘.md",
     ];
     for name in names {
         setup.notes.write(name, "hostile").unwrap();
@@ -335,7 +376,12 @@ async fn a_note_is_known_by_more_than_its_time() {
     let file = setup.path("a.md");
     let old = SystemTime::UNIX_EPOCH + Duration::from_secs(5);
     fs::write(&file, "bbbb").unwrap();
-    File::options().write(true).open(&file).unwrap().set_modified(old).unwrap();
+    File::options()
+        .write(true)
+        .open(&file)
+        .unwrap()
+        .set_modified(old)
+        .unwrap();
     until(&vault, "bbbb", &["a"]).await;
     for round in 0..20 {
         let word = format!("w{round:03}");
@@ -437,9 +483,16 @@ async fn a_truncated_index_never_lies() {
         let found = slugs(&results);
         let all = ["a", "b", "c"].into();
         assert!(found.is_subset(&all), "{round}: {results:?}");
-        assert!(found == all || results.freshness.pending > 0, "{round}: {results:?}");
+        assert!(
+            found == all || results.freshness.pending > 0,
+            "{round}: {results:?}"
+        );
         let results = fresh(&vault, &word).await;
-        assert_eq!((slugs(&results), results.total), (["c"].into(), 1), "{round}");
+        assert_eq!(
+            (slugs(&results), results.total),
+            (["c"].into(), 1),
+            "{round}"
+        );
         assert_eq!(fresh(&vault, "common").await.total, 3, "{round}");
         closed(vault);
         let files = index_files(setup.cache.path());
@@ -458,7 +511,10 @@ async fn a_storm_of_renames_is_weathered() {
     let setup = Setup::new();
     for number in 0..NOTES {
         let path = format!("old/{}/{number}.md", number % 50);
-        setup.notes.write(&path, format!("storm note{number}")).unwrap();
+        setup
+            .notes
+            .write(&path, format!("storm note{number}"))
+            .unwrap();
     }
     let vault = setup.open();
     assert_eq!(fresh(&vault, "storm").await.total, NOTES);
@@ -488,7 +544,10 @@ async fn ten_thousand_notes_are_listed_and_found() {
     let setup = Setup::new();
     for number in 0..NOTES {
         let text = format!("# Note {number}\nword{} common", number % 100);
-        setup.notes.write(&format!("{}/n{number:05}.md", number % 20), text).unwrap();
+        setup
+            .notes
+            .write(&format!("{}/n{number:05}.md", number % 20), text)
+            .unwrap();
     }
     let vault = setup.open();
     vault.scanned().await;
@@ -516,7 +575,15 @@ async fn ten_thousand_notes_are_listed_and_found() {
     assert_eq!(fresh(&vault, "common").await.total, NOTES - 1);
     assert_eq!(fresh(&vault, "word7").await.total, 100);
     let beginning = vault.completions("0-n0000");
-    assert!(beginning.starts_with(&["0-n00020".to_owned()]), "{:?}", &beginning[..3]);
+    assert!(
+        beginning.starts_with(&["0-n00020".to_owned()]),
+        "{:?}",
+        &beginning[..3]
+    );
     assert_eq!(vault.completions("9979n"), Vec::<String>::new());
-    assert!(vault.completions("19n9979").contains(&"19-n09979".to_owned()));
+    assert!(
+        vault
+            .completions("19n9979")
+            .contains(&"19-n09979".to_owned())
+    );
 }

@@ -24,6 +24,8 @@ use crate::index::{IndexError, SearchIndex, WriteLock, Writer};
 const RESCAN_EVERY: Duration = Duration::from_secs(600);
 /// The same where nothing can be watched.
 const POLL_EVERY: Duration = Duration::from_secs(30);
+/// So many notes are read while they are watched.
+const QUIET_READS: usize = 5000;
 /// How long notes are taken in before they become searchable together.
 const BATCH: Duration = Duration::from_millis(1000);
 /// How often is looked whether another process has written what is wanted.
@@ -46,6 +48,7 @@ pub(super) fn spawn(shared: Arc<Shared>) -> io::Result<()> {
         writer: None,
         pending: BTreeSet::new(),
         next_scan: Instant::now() + RESCAN_EVERY,
+        is_unwatched: false,
         retry: None,
         list_told: None,
         list_due: false,
@@ -64,6 +67,8 @@ struct Worker {
     /// Paths that the index knows in another state than the catalog.
     pending: BTreeSet<String>,
     next_scan: Instant,
+    /// The watcher is not started yet.
+    is_unwatched: bool,
     /// Nothing is written before.
     retry: Option<Instant>,
     /// When a change of the list was last told, and whether another one is due.
@@ -81,7 +86,12 @@ impl Worker {
         self.pending = unheard.paths;
         self.publish(|status| status.is_scanned = true);
         self.open_index();
-        self.watch(&folders);
+        // Reading thousands of notes tells the watcher so thousands of times, until its queue
+        // overflows; it comes when that is done, and everything is looked at then.
+        self.is_unwatched = self.pending.len() > QUIET_READS;
+        if !self.is_unwatched {
+            self.watch(&folders);
+        }
         loop {
             let mail = self.shared.inbox.take(self.deadline());
             if mail.stops {
@@ -89,6 +99,10 @@ impl Worker {
             }
             self.heed(mail);
             self.write();
+            if self.is_unwatched && self.pending.is_empty() {
+                self.is_unwatched = false;
+                self.shared.inbox.change(|mail| mail.rewatches = true);
+            }
             self.tell_list();
             self.shared.inbox.done();
             self.publish(|_| {});
@@ -115,7 +129,10 @@ impl Worker {
         };
         let list = self.list_told.filter(|_| self.list_due);
         let list = list.map(|told| told + LIST_PAUSE);
-        [write, list, Some(self.next_scan)].into_iter().flatten().min()
+        [write, list, Some(self.next_scan)]
+            .into_iter()
+            .flatten()
+            .min()
     }
 
     fn publish(&self, change: impl FnOnce(&mut super::Status)) {
@@ -146,7 +163,12 @@ impl Worker {
             *self.shared.watcher.lock() = None;
             self.watch(&folders);
         } else {
-            let added = self.shared.watcher.lock().as_mut().map(|it| it.add(&folders));
+            let added = self
+                .shared
+                .watcher
+                .lock()
+                .as_mut()
+                .map(|it| it.add(&folders));
             if added.is_some_and(|it| it.is_err()) {
                 self.poll();
             }
@@ -441,7 +463,9 @@ impl Worker {
 
     fn note_state(&self) {
         let commit = git::head(self.shared.folder.path());
+        let is_complete = self.pending.is_empty();
         self.publish(|status| {
+            status.was_complete |= is_complete;
             status.as_of = calendar::now();
             status.commit = commit;
             status.trouble = None;

@@ -25,15 +25,24 @@ async fn every_note_is_a_resource() {
     let mut client = Client::new(&server, "2025-06-18").await;
     let listed = client.ask("resources/list", json!({})).await;
     let resources = listed["result"]["resources"].as_array().unwrap().clone();
-    let names: Vec<_> = resources.iter().map(|it| it["name"].as_str().unwrap()).collect();
-    assert_eq!(names, ["evening", "Morning Meditation - Dec 1", "Morning Routine"]);
+    let names: Vec<_> = resources
+        .iter()
+        .map(|it| it["name"].as_str().unwrap())
+        .collect();
+    assert_eq!(
+        names,
+        ["evening", "Morning Meditation - Dec 1", "Morning Routine"]
+    );
     let first = &resources[0];
     assert_eq!(first["uri"], "meditation://note/daas-evening");
     assert_eq!(first["description"], "Meditation note");
     assert_eq!(first["mimeType"], "text/markdown");
     assert_eq!(first["size"], 8);
     let modified = first["annotations"]["lastModified"].as_str().unwrap();
-    assert!(modified.ends_with('Z') && modified.len() == 20, "{modified}");
+    assert!(
+        modified.ends_with('Z') && modified.len() == 20,
+        "{modified}"
+    );
 
     let read = |uri: &str| json!({ "uri": uri });
     for uri in [
@@ -64,7 +73,10 @@ async fn templates_complete() {
     let template = &listed["result"]["resourceTemplates"][0];
     assert_eq!(template["uriTemplate"], "meditation://note/{slug}");
     for (typed, expected) in [
-        ("mo", json!(["morning-meditation-2024-12-01", "morning-routine"])),
+        (
+            "mo",
+            json!(["morning-meditation-2024-12-01", "morning-routine"]),
+        ),
         ("Rout", json!(["morning-routine"])),
         ("devg", json!(["daas-evening"])),
         ("zzz", json!([])),
@@ -72,7 +84,10 @@ async fn templates_complete() {
         let params = json!({"ref": {"type": "ref/resource", "uri": "meditation://note/{slug}"},
             "argument": {"name": "slug", "value": typed}});
         let answer = client.ask("completion/complete", params).await;
-        assert_eq!(answer["result"]["completion"]["values"], expected, "{typed}");
+        assert_eq!(
+            answer["result"]["completion"]["values"], expected,
+            "{typed}"
+        );
     }
 }
 
@@ -87,7 +102,12 @@ async fn capabilities_are_those_of_notes() {
         json!({"resources": {"subscribe": true, "listChanged": true}, "tools": {}, "completions": {}})
     );
     let tools = client.ask("tools/list", json!({})).await;
-    let names: Vec<_> = tools["result"]["tools"].as_array().unwrap().iter().map(|it| &it["name"]).collect();
+    let names: Vec<_> = tools["result"]["tools"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|it| &it["name"])
+        .collect();
     assert_eq!(names, ["search_notes", "sync_repository"]);
 }
 
@@ -102,11 +122,17 @@ async fn search_answers_in_words_data_and_links() {
         "Found 2 notes matching 'morning':\n\n1. Morning Routine\n2. Morning Meditation - Dec 1"
     );
     let data = &result["structuredContent"];
-    assert_eq!((&data["query"], &data["total"]), (&json!("morning"), &json!(2)));
+    assert_eq!(
+        (&data["query"], &data["total"]),
+        (&json!("morning"), &json!(2))
+    );
     assert_eq!(data["index"]["notes"], 3);
     assert_eq!(data["index"]["commit"], Value::Null);
     let second = &data["results"][1];
-    assert_eq!(second["uri"], "meditation://note/morning-meditation-2024-12-01");
+    assert_eq!(
+        second["uri"],
+        "meditation://note/morning-meditation-2024-12-01"
+    );
     assert_eq!(second["tags"], json!(["morning"]));
     assert_eq!(second["snippet"], "# Morning Meditation Content here...");
     assert!(second["score"].as_f64().unwrap() > 0.0);
@@ -115,13 +141,24 @@ async fn search_answers_in_words_data_and_links() {
     assert_eq!(link["type"], "resource_link");
     assert_eq!(link["uri"], "meditation://note/morning-routine");
 
-    assert_eq!(text(&client.search("nothing").await), "Found 0 notes matching 'nothing'.");
+    assert_eq!(
+        text(&client.search("nothing").await),
+        "Found 0 notes matching 'nothing'."
+    );
     let forged = client.search("x'\n\n1. Forged\u{1b}[31m").await;
     assert_eq!(text(&forged), "Found 0 notes matching 'x' 1. Forged [31m'.");
     let latest = client.call("search_notes", json!({"limit": 1})).await;
-    assert!(text(&latest).starts_with("Found 3 notes, latest first:\n\n1. "), "{latest}");
+    assert!(
+        text(&latest).starts_with("Found 3 notes, latest first:\n\n1. "),
+        "{latest}"
+    );
     assert!(text(&latest).ends_with("\n..."), "{latest}");
-    for bad in [json!({"limit": 0}), json!({"limit": 101}), json!({"limit": "x"}), json!({"q": "x"})] {
+    for bad in [
+        json!({"limit": 0}),
+        json!({"limit": 101}),
+        json!({"limit": "x"}),
+        json!({"q": "x"}),
+    ] {
         let refused = client.call("search_notes", bad.clone()).await;
         assert_eq!(refused["isError"], true, "{bad}");
     }
@@ -137,13 +174,20 @@ async fn changes_are_announced_in_both_eras() {
     legacy.ask("resources/subscribe", json!({"uri": uri})).await;
     let mut modern = Client::new(&server, "2026-07-28").await;
     let wanted = json!({"resourcesListChanged": true, "resourceSubscriptions": [uri]});
-    modern.begin("subscriptions/listen", json!({"notifications": wanted})).await;
-    modern.hear("notifications/subscriptions/acknowledged").await;
+    modern
+        .begin("subscriptions/listen", json!({"notifications": wanted}))
+        .await;
+    modern
+        .hear("notifications/subscriptions/acknowledged")
+        .await;
     // Only a folder that was looked at twice is watched from then on.
     modern.search("evening").await;
     place.write("notes/daas/evening.md", "Evening again.");
     for client in [&mut legacy, &mut modern] {
-        assert_eq!(client.hear("notifications/resources/updated").await["uri"], uri);
+        assert_eq!(
+            client.hear("notifications/resources/updated").await["uri"],
+            uri
+        );
     }
     place.write("notes/new.md", "new");
     for client in [&mut legacy, &mut modern] {
@@ -151,7 +195,10 @@ async fn changes_are_announced_in_both_eras() {
     }
     std::fs::remove_file(place.path("notes/daas/evening.md")).unwrap();
     for client in [&mut legacy, &mut modern] {
-        assert_eq!(client.hear("notifications/resources/updated").await["uri"], uri);
+        assert_eq!(
+            client.hear("notifications/resources/updated").await["uri"],
+            uri
+        );
         client.hear("notifications/resources/list_changed").await;
     }
 }

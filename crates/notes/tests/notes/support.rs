@@ -60,8 +60,18 @@ impl Place {
         let output = Command::new("git")
             .arg("-C")
             .arg(self.path(folder))
-            .args(["-c", "user.name=Test", "-c", "user.email=test@example.invalid"])
-            .args(["-c", "commit.gpgSign=false", "-c", "init.defaultBranch=main"])
+            .args([
+                "-c",
+                "user.name=Test",
+                "-c",
+                "user.email=test@example.invalid",
+            ])
+            .args([
+                "-c",
+                "commit.gpgSign=false",
+                "-c",
+                "init.defaultBranch=main",
+            ])
             .args(words)
             .env("GIT_CONFIG_NOSYSTEM", "1")
             .output()
@@ -120,13 +130,20 @@ impl Client {
 
     pub(crate) async fn send(&mut self, message: &Value) {
         let line = format!("{message}\n");
-        self.stream.get_mut().write_all(line.as_bytes()).await.unwrap();
+        self.stream
+            .get_mut()
+            .write_all(line.as_bytes())
+            .await
+            .unwrap();
     }
 
     async fn receive(&mut self) -> Value {
         let mut line = String::new();
         let read = self.stream.read_line(&mut line);
-        tokio::time::timeout(PATIENCE, read).await.expect("no message came").unwrap();
+        tokio::time::timeout(PATIENCE, read)
+            .await
+            .expect("no message came")
+            .unwrap();
         serde_json::from_str(&line).unwrap()
     }
 

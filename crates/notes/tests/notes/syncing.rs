@@ -30,12 +30,20 @@ async fn a_commit_upstream_is_fetched_and_found() {
         "Repository sync completed. Found 3 notes (2 new). Index updated."
     );
     let data = &result["structuredContent"];
-    let counts = [&data["notes"], &data["added"], &data["changed"], &data["removed"]];
+    let counts = [
+        &data["notes"],
+        &data["added"],
+        &data["changed"],
+        &data["removed"],
+    ];
     assert_eq!(counts, [&json!(3), &json!(2), &json!(1), &json!(0)]);
     assert_eq!((&data["from"], &data["to"]), (&json!(from), &json!(to)));
     for (word, title) in [("beta", "b"), ("gamma", "c"), ("omega", "First")] {
         let found = client.search(word).await;
-        assert_eq!(text(&found), format!("Found 1 notes matching '{word}':\n\n1. {title}"));
+        assert_eq!(
+            text(&found),
+            format!("Found 1 notes matching '{word}':\n\n1. {title}")
+        );
         assert_eq!(found["structuredContent"]["index"]["commit"], json!(to));
     }
     client.hear("notifications/resources/list_changed").await;
@@ -44,14 +52,20 @@ async fn a_commit_upstream_is_fetched_and_found() {
     place.commit("upstream", "less");
     let result = sync(&mut client).await;
     assert_eq!(result["structuredContent"]["removed"], 1);
-    assert_eq!(text(&client.search("beta").await), "Found 0 notes matching 'beta'.");
+    assert_eq!(
+        text(&client.search("beta").await),
+        "Found 0 notes matching 'beta'."
+    );
 
     let again = sync(&mut client).await;
     assert_eq!(
         text(&again),
         "Repository sync completed. Found 2 notes (0 new). Index updated."
     );
-    assert_eq!(again["structuredContent"]["from"], again["structuredContent"]["to"]);
+    assert_eq!(
+        again["structuredContent"]["from"],
+        again["structuredContent"]["to"]
+    );
 }
 
 /// The folder may be beneath the top of the repository; git's paths begin at the top.
@@ -108,10 +122,17 @@ async fn what_cannot_be_synced_is_refused_in_words() {
         };
     };
     let mut other = Client::new(&place.server(branch), "2025-11-25").await;
-    refused(sync(&mut other).await, "main is checked out, and trunk is to be synced");
+    refused(
+        sync(&mut other).await,
+        "main is checked out, and trunk is to be synced",
+    );
     switch(&["switch", "-q", "-c", "trunk"]);
     refused(sync(&mut other).await, "origin/trunk has no such branch");
-    assert_eq!(sync(&mut client).await["isError"], true, "trunk is not upstream");
+    assert_eq!(
+        sync(&mut client).await["isError"],
+        true,
+        "trunk is not upstream"
+    );
     switch(&["switch", "-q", "main"]);
     assert!(text(&sync(&mut client).await).contains("(1 new)"));
 }
@@ -131,9 +152,15 @@ async fn own_changes_are_named_and_kept() {
     let result = sync(&mut client).await;
     assert_eq!(result["isError"], true);
     let told = text(&result);
-    assert!(told.contains("a.md, new file.md. Commit or stash"), "{told}");
+    assert!(
+        told.contains("a.md, new file.md. Commit or stash"),
+        "{told}"
+    );
     assert_eq!(place.git("notes", &["rev-parse", "HEAD"]), head);
-    assert_eq!(std::fs::read_to_string(place.path("notes/a.md")).unwrap(), "mine");
+    assert_eq!(
+        std::fs::read_to_string(place.path("notes/a.md")).unwrap(),
+        "mine"
+    );
     // Changes that the sync does not touch are no reason to refuse.
     place.git("notes", &["checkout", "-q", "--", "a.md"]);
     std::fs::remove_file(place.path("notes/new file.md")).unwrap();
@@ -157,7 +184,10 @@ async fn diverged_histories_are_left_alone() {
     let result = sync(&mut client).await;
     assert_eq!(result["isError"], true);
     let told = text(&result);
-    assert!(told.contains("The folder has 1 commit, origin has 2 commits of its own"), "{told}");
+    assert!(
+        told.contains("The folder has 1 commit, origin has 2 commits of its own"),
+        "{told}"
+    );
     assert_eq!(place.git("notes", &["rev-parse", "HEAD"]), head);
     assert_eq!(place.git("notes", &["status", "--porcelain"]), "");
 
@@ -182,20 +212,31 @@ async fn s16_hooks_and_monitors_are_not_run() {
     let place = Place::cloned();
     let trap = place.path("trapped");
     let script = format!("#!/bin/sh\ntouch '{}'\n", trap.display());
-    for hook in ["post-merge", "reference-transaction", "post-checkout", "pre-commit"] {
+    for hook in [
+        "post-merge",
+        "reference-transaction",
+        "post-checkout",
+        "pre-commit",
+    ] {
         let file = place.path(&format!("notes/.git/hooks/{hook}"));
         place.write(&format!("notes/.git/hooks/{hook}"), &script);
         std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o755)).unwrap();
     }
     let monitor = place.path("notes/.git/hooks/post-merge");
-    place.git("notes", &["config", "core.fsmonitor", &monitor.display().to_string()]);
+    place.git(
+        "notes",
+        &["config", "core.fsmonitor", &monitor.display().to_string()],
+    );
     let mut client = client(&place).await;
     place.write("upstream/--upload-pack=x.md", "option");
     place.write("upstream/-rf.md", "option");
     place.commit("upstream", "options");
     let result = sync(&mut client).await;
     assert!(text(&result).contains("(2 new)"), "{result}");
-    assert_eq!(client.search("option").await["structuredContent"]["total"], 2);
+    assert_eq!(
+        client.search("option").await["structuredContent"]["total"],
+        2
+    );
     assert!(!trap.exists(), "a hook was run");
 }
 
@@ -212,7 +253,10 @@ fn gated(place: &Place) {
     place.write("upload", &script);
     let file = place.path("upload");
     std::fs::set_permissions(file, std::fs::Permissions::from_mode(0o755)).unwrap();
-    place.git("notes", &["config", "remote.origin.uploadpack", &at("upload")]);
+    place.git(
+        "notes",
+        &["config", "remote.origin.uploadpack", &at("upload")],
+    );
 }
 
 #[cfg(unix)]
@@ -223,9 +267,7 @@ async fn progress_goes_on_and_calls_share_one_sync() {
     place.write("upstream/b.md", "beta");
     place.commit("upstream", "b");
     let mut client = client(&place).await;
-    let call = |token: u64| {
-        json!({"name": "sync_repository", "arguments": {}, "_meta": {"progressToken": token}})
-    };
+    let call = |token: u64| json!({"name": "sync_repository", "arguments": {}, "_meta": {"progressToken": token}});
     let first = client.begin("tools/call", call(1)).await;
     let second = client.begin("tools/call", call(2)).await;
     appears(&place.path("comers")).await;
@@ -256,7 +298,10 @@ async fn cancelling_ends_git_and_leaves_the_repository_as_it_was() {
     let mut client = client(&place).await;
     let refs = place.git("notes", &["show-ref", "--head"]);
     let id = client
-        .begin("tools/call", json!({"name": "sync_repository", "arguments": {}}))
+        .begin(
+            "tools/call",
+            json!({"name": "sync_repository", "arguments": {}}),
+        )
         .await;
     appears(&place.path("comers")).await;
     client
