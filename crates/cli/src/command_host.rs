@@ -14,7 +14,7 @@ use attache::host::{Error, Host};
 use attache::protocol::LogLevel;
 use tokio::task::JoinHandle;
 
-use crate::ask::{self, TerminalQuestions};
+use crate::ask::{self, Consent, Face};
 use crate::configuration::problem_failure;
 use crate::failure::{self, Failure};
 use crate::interrupt::Interrupts;
@@ -41,6 +41,8 @@ pub(crate) struct CommandHost {
     interrupts: Interrupts,
     shutdown: ShutdownForm,
     listener: Option<JoinHandle<()>>,
+    /// What answers questions.
+    face: Option<JoinHandle<()>>,
 }
 
 impl CommandHost {
@@ -64,13 +66,15 @@ impl CommandHost {
         let mut builder = selection.host()?;
         if output.can_ask() {
             // Without a user to ask, servers are not told that they could (C-ELIC-01).
-            let asker = TerminalQuestions::new(output.clone());
-            builder = builder.questions(asker.clone()).consent(asker);
-        }
-        if is_approved {
-            builder = builder.consent(ask::GivenBeforehand);
+            builder = builder.askable(ask::ASKABLE);
         }
         let host = builder.start();
+        let consent = match is_approved {
+            true => Consent::Given,
+            false => Consent::Asked,
+        };
+        let face = Face::attach(host.questions(), output, consent);
+        let face = face.map(|face| tokio::spawn(face.run()));
         let listener = listen(&host, log_level, output);
         Ok(Self {
             host,
@@ -80,6 +84,7 @@ impl CommandHost {
             interrupts,
             shutdown,
             listener,
+            face,
         })
     }
 
@@ -182,8 +187,8 @@ impl CommandHost {
         if self.output.verbosity == Verbosity::Verbose {
             tokio::time::sleep(STDERR_PATIENCE).await;
         }
-        if let Some(listener) = &self.listener {
-            listener.abort();
+        for task in [&self.listener, &self.face].into_iter().flatten() {
+            task.abort();
         }
         for (client, name) in running {
             match client.statistics().stray_lines {

@@ -11,7 +11,10 @@ use tokio::io::AsyncWrite;
 use crate::client::Client;
 use crate::connection::{Link, Outlet, StreamWriter};
 use crate::error::{ConnectError, Error};
-use crate::http::{HttpFlavor, HttpTarget, SseTransport, SseUnavailable, Streamable, Wire};
+use crate::frames::ConnectionFrames;
+use crate::http::{
+    HttpFlavor, HttpTarget, SseTransport, SseUnavailable, Streamable, WebSocket, Wire,
+};
 use crate::keep_alive::KeepAlive;
 use crate::negotiate::{Negotiation, Opening, opening};
 use crate::question_clock::QuestionClock;
@@ -83,8 +86,8 @@ impl Server {
             match (transport, &error) {
                 // Some legacy servers leave when the first message is not `initialize`; they get a
                 // second start (fault 30).
-                (Transport::Stdio(_), ConnectError::Lost(_))
-                    if again && opening == Opening::Probe =>
+                (_, ConnectError::Lost(_))
+                    if again && opening == Opening::Probe && transport.is_one_stream() =>
                 {
                     again = false;
                     self.probe_in_vain.store(true, Ordering::Relaxed);
@@ -161,7 +164,10 @@ impl Server {
             ConnectError::Refused(_) => true,
             _ => false,
         };
-        refused && self.settings.era != EraChoice::Modern && http.flavor == HttpFlavor::Detect
+        refused
+            && self.settings.era != EraChoice::Modern
+            && http.flavor == HttpFlavor::Detect
+            && !http.is_websocket()
     }
 
     /// HTTP+SSE and nothing else.
@@ -177,7 +183,7 @@ impl Server {
         }
         let mut failures = 0;
         loop {
-            let wire = Wire::new(target).map_err(Error::Input)?;
+            let wire = Wire::new(target, self.frames.open()).map_err(Error::Input)?;
             match SseTransport::open(wire, &self.settings)
                 .await
                 .map_err(Into::into)
@@ -200,7 +206,7 @@ impl Server {
         keep_alive: &mut Option<KeepAlive>,
         refusal: ConnectError,
     ) -> Result<Client, Error> {
-        let wire = Wire::new(target).map_err(Error::Input)?;
+        let wire = Wire::new(target, self.frames.open()).map_err(Error::Input)?;
         match SseTransport::open(wire, &self.settings).await {
             Ok(older) => self.agree_sse(older, keep_alive).await,
             Err(answer) => Err(self.no_session(no_server(refusal, &answer, keep_alive))),
@@ -212,7 +218,7 @@ impl Server {
         older: SseTransport,
         keep_alive: &mut Option<KeepAlive>,
     ) -> Result<Client, Error> {
-        let link = self.link(older.transport.clone());
+        let link = self.link(older.transport.clone(), older.transport.frames().clone());
         older.transport.attach(&link);
         let reading = tokio::spawn(older.stream.run(link.clone()));
         *keep_alive = Some(KeepAlive::of_message_transport(&link, vec![reading]));
@@ -283,7 +289,7 @@ impl Server {
                 self.processes.fetch_add(1, Ordering::Relaxed);
                 let spawned = attache_process::spawn(launch).await?;
                 let input_read = spawned.input_read();
-                let link = self.link(self.stream_writer(Box::new(spawned.stdin)));
+                let link = self.stream_link(Box::new(spawned.stdin), self.frames.open());
                 *keep_alive = Some(KeepAlive::of_process(
                     &link,
                     spawned.stdout,
@@ -294,14 +300,26 @@ impl Server {
             }
             Transport::Streams(streams) => {
                 let (read, write) = streams.take().ok_or(ConnectError::StreamsUsedUp)?;
-                let link = self.link(self.stream_writer(write));
+                let link = self.stream_link(write, self.frames.open());
+                *keep_alive = Some(KeepAlive::of_streams(&link, read));
+                Ok(Opened::of(link))
+            }
+            Transport::Http(http) if http.is_websocket() => {
+                let frames = self.frames.open();
+                let target = self.endpoint(http);
+                let wire = Wire::new(target, frames.clone()).map_err(Error::Input)?;
+                let socket = WebSocket::open(&wire, self.settings.limits.frame).await;
+                let (read, write) = tokio::io::split(socket.map_err(|it| self.no_session(it))?);
+                let link = self.stream_link(Box::new(write), frames);
                 *keep_alive = Some(KeepAlive::of_streams(&link, read));
                 Ok(Opened::of(link))
             }
             Transport::Http(http) => {
                 let target = self.endpoint(http);
-                let transport = Streamable::new(target, &self.settings).map_err(Error::Input)?;
-                let link = self.link(transport.clone());
+                let frames = self.frames.open();
+                let wire = Wire::new(target, frames.clone()).map_err(Error::Input)?;
+                let transport = Streamable::new(wire, &self.settings);
+                let link = self.link(transport.clone(), frames);
                 transport.attach(&link);
                 *keep_alive = Some(KeepAlive::of_message_transport(&link, Vec::new()));
                 Ok(Opened::of(link))
@@ -309,12 +327,18 @@ impl Server {
         }
     }
 
-    fn stream_writer(&self, half: Box<dyn AsyncWrite + Send + Unpin>) -> StreamWriter {
-        StreamWriter::new(half, self.settings.limits.write_queue)
+    fn stream_link(
+        &self,
+        half: Box<dyn AsyncWrite + Send + Unpin>,
+        frames: ConnectionFrames,
+    ) -> Arc<Link> {
+        let queue_limit = self.settings.limits.write_queue;
+        self.link(StreamWriter::new(half, queue_limit, frames.clone()), frames)
     }
 
-    fn link(&self, outlet: impl Outlet + 'static) -> Arc<Link> {
-        Link::new(outlet, &self.settings, self.handlers.clone(), self.asked())
+    fn link(&self, outlet: impl Outlet + 'static, frames: ConnectionFrames) -> Arc<Link> {
+        let handlers = self.handlers.clone();
+        Link::new(outlet, &self.settings, handlers, self.asked(), frames)
     }
 
     /// The time in which a person is being asked. A login concerns every connection to its server.

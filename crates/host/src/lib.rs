@@ -8,6 +8,7 @@ pub mod cache;
 pub mod catalog;
 pub mod config;
 pub mod events;
+pub mod frames;
 pub mod log_files;
 pub mod manifest;
 pub mod names;
@@ -25,7 +26,9 @@ mod digest;
 mod disk;
 mod error;
 mod host;
+mod journal;
 mod nearest;
+mod plain;
 mod probes;
 mod state_file;
 

@@ -63,6 +63,12 @@ pub(crate) struct Serve {
     notes: notes::NotesArguments,
 }
 
+impl Serve {
+    pub(crate) fn is_over_http(&self) -> bool {
+        self.http.is_some()
+    }
+}
+
 /// The ready-made servers.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Served {

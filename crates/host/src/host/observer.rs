@@ -5,6 +5,7 @@
 
 use std::sync::{Arc, Weak};
 
+use attache_client::frames::FrameSource;
 use attache_client::protocol::LogMessageParams;
 use attache_client::{Client, Event as ClientEvent};
 
@@ -13,11 +14,10 @@ use super::shared::Shared;
 use crate::cache::Epochs;
 use crate::catalog::ListKind;
 use crate::config::{ServerConfig, ServerName};
-use crate::error::Failure;
-use crate::events::EventKind;
+use crate::events::{EventKind, StateChange};
 use crate::redact::Redactor;
-use crate::snapshot::ServerState;
-use crate::supervisor::Observer;
+use crate::snapshot::{ConnectionSnapshot, ServerState};
+use crate::supervisor::{Circumstances, Observer};
 
 #[derive(Clone)]
 pub(crate) struct ServerObserver {
@@ -26,6 +26,7 @@ pub(crate) struct ServerObserver {
     epochs: Arc<Epochs>,
     server_handle: Weak<ServerHandle>,
     redactor: Arc<Redactor>,
+    frames: FrameSource,
 }
 
 impl ServerObserver {
@@ -34,6 +35,7 @@ impl ServerObserver {
         shared: Arc<Shared>,
         epochs: Arc<Epochs>,
         server_handle: Weak<ServerHandle>,
+        frames: FrameSource,
     ) -> Self {
         Self {
             name: config.name.clone(),
@@ -41,6 +43,7 @@ impl ServerObserver {
             epochs,
             server_handle,
             redactor: Arc::new(Redactor::for_servers([config])),
+            frames,
         }
     }
 
@@ -133,8 +136,8 @@ impl ServerObserver {
 }
 
 impl Observer for ServerObserver {
-    fn state(&self, state: ServerState, failure: Option<&Failure>) {
-        let cause = failure.map(|failure| self.clean(&failure.cause.to_string()));
+    fn state(&self, state: ServerState, now: Circumstances<'_>) {
+        let cause = now.failure.map(|it| self.clean(&it.cause.to_string()));
         match &cause {
             Some(cause) => {
                 let text = format!("{}: {cause}", state.as_str());
@@ -142,8 +145,16 @@ impl Observer for ServerObserver {
             }
             None => self.shared.log(&self.name, "state", state.as_str()),
         }
-        self.shared
-            .emit(&self.name, || EventKind::State { state, cause });
+        self.frames.state(state.as_str(), cause.as_deref());
+        let change = StateChange {
+            state,
+            starts: now.starts,
+            cause,
+            stderr: now.failure.map_or_else(Vec::new, |it| it.stderr.clone()),
+            connection: now.client.map(ConnectionSnapshot::of).unwrap_or_default(),
+        };
+        let events = &self.shared.events;
+        events.record(&self.name, EventKind::State(change));
     }
 
     fn disconnected(&self) {

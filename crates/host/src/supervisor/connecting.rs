@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use attache_client::frames::FrameSource;
 use attache_client::process::SpawnErrorKind;
 use attache_client::{
     CloseReason, ConnectError, Error as ClientError, HttpError, Server, Transport,
@@ -18,7 +19,7 @@ use crate::accounts::Accounts;
 use crate::config::{Origin, ServerConfig};
 use crate::error::Cause;
 use crate::probes::{self, Probes};
-use crate::questions::Questions;
+use crate::questions::ServerQuestions;
 use crate::state_file;
 
 /// Makes a server to connect to, once for every start.
@@ -54,7 +55,7 @@ enum Source {
 impl Target {
     pub(crate) fn new(
         config: &ServerConfig,
-        questions: &Arc<dyn Questions>,
+        questions: &ServerQuestions,
         accounts: &Accounts,
     ) -> Self {
         let mut server = config.server();
@@ -65,7 +66,7 @@ impl Target {
                 if let Some(oauth) = oauth {
                     server = server.authorizer(Arc::new(oauth));
                 }
-                Source::Same(Box::new(with_questions(server, config, questions)))
+                Source::Same(Box::new(questions.put_on(server)))
             }
         };
         Self {
@@ -124,6 +125,19 @@ impl Target {
         self
     }
 
+    /// Has the messages of its connections seen here.
+    pub(crate) fn observed_by(mut self, frames: &FrameSource) -> Self {
+        let frames = frames.clone();
+        self.server = match self.server {
+            Source::Same(server) => Source::Same(Box::new(server.observed_by(frames))),
+            Source::Made(maker) => {
+                Source::Made(Arc::new(move || maker().observed_by(frames.clone())))
+            }
+            Source::None(error) => Source::None(error),
+        };
+        self
+    }
+
     /// Takes note of what connecting has shown. Writes only what has changed.
     pub(super) async fn note_probe(&self) {
         let (Source::Same(server), Some(memory)) = (&self.server, &self.memory) else {
@@ -143,12 +157,12 @@ impl Target {
     pub(crate) fn made_by(
         maker: ServerMaker,
         config: &ServerConfig,
-        questions: &Arc<dyn Questions>,
+        questions: &ServerQuestions,
     ) -> Self {
         let (config, questions) = (config.clone(), questions.clone());
         Self {
             server: Source::Made(Arc::new(move || {
-                with_questions(maker().settings(config.settings()), &config, &questions)
+                questions.put_on(maker().settings(config.settings()))
             })),
             container: None,
             folder: None,
@@ -191,30 +205,6 @@ fn contain(server: &mut Server) -> Option<Container> {
         launch.args = container.args().to_vec();
     }
     Some(container)
-}
-
-/// Declares what the face can answer, and nothing else.
-fn with_questions(
-    mut server: Server,
-    config: &ServerConfig,
-    questions: &Arc<dyn Questions>,
-) -> Server {
-    if let Some(modes) = questions.elicitation() {
-        let (questions, name) = (questions.clone(), config.name.clone());
-        server = server.on_elicitation(modes, move |question| {
-            questions.elicit(name.clone(), question)
-        });
-    }
-    if let Some(tools) = questions.sampling() {
-        let (questions, name) = (questions.clone(), config.name.clone());
-        server = server.on_sampling(tools, move |request| {
-            questions.sample(name.clone(), request)
-        });
-    }
-    if let Some(roots) = questions.roots(&config.name) {
-        server = server.roots(roots);
-    }
-    server
 }
 
 /// Whether another start may succeed where this one failed. That would take so many processes.

@@ -8,6 +8,8 @@
 mod cached;
 mod calls;
 mod containers;
+mod followed;
+mod frames;
 mod isolation;
 mod life;
 mod lists;
