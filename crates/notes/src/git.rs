@@ -100,6 +100,8 @@ impl Git {
             .env("LC_ALL", "C")
             .env("GIT_TERMINAL_PROMPT", "0")
             .env("GIT_OPTIONAL_LOCKS", "0")
+            // A note may be called `*.md`; that is its name and no pattern.
+            .env("GIT_LITERAL_PATHSPECS", "1")
             .env("GCM_INTERACTIVE", "never");
         if std::env::var_os("GIT_SSH_COMMAND").is_none() {
             command.env("GIT_SSH_COMMAND", "ssh -oBatchMode=yes");
@@ -188,8 +190,8 @@ impl Drop for Tree {
     }
 }
 
-/// The commit that the repository around a folder is at, read without git: it is told with every
-/// search.
+/// The commit that the repository around a folder is at, read without git: it is noted whenever the
+/// index is written.
 pub(crate) fn head(folder: &Path) -> Option<String> {
     let git = folder
         .ancestors()

@@ -175,10 +175,12 @@ impl SearchIndex {
             let mut contents = HashMap::new();
             for segment in searcher.segment_readers() {
                 let columns = search::Columns::of(segment)?;
+                let paths = columns.paths()?;
+                contents.reserve(paths.len());
                 for document in segment.doc_ids_alive() {
-                    if let Some((path, stamp)) = columns.note(document)? {
-                        contents.insert(path, stamp);
-                    }
+                    let path = columns.path_number(document).and_then(|it| paths.get(it));
+                    let stamp = columns.stamp(document);
+                    contents.extend(path.map(|path| (path.clone(), stamp)));
                 }
             }
             Ok(contents)

@@ -178,6 +178,32 @@ impl Columns {
         })
     }
 
+    /// All paths in the order of their numbers: looking up one after the other takes much longer.
+    pub(super) fn paths(&self) -> Result<Vec<String>, IndexError> {
+        let mut paths = Vec::new();
+        if let Some(key) = &self.key {
+            let mut stream = key.dictionary().stream()?;
+            while stream.advance() {
+                paths.push(String::from_utf8_lossy(stream.key()).into_owned());
+            }
+        }
+        Ok(paths)
+    }
+
+    /// The number of a note's path.
+    pub(super) fn path_number(&self, document: DocId) -> Option<usize> {
+        let number = self.key.as_ref()?.term_ords(document).next()?;
+        usize::try_from(number).ok()
+    }
+
+    pub(super) fn stamp(&self, document: DocId) -> Stamp {
+        Stamp {
+            size: self.size.first(document).unwrap_or_default(),
+            modified: self.modified.first(document).unwrap_or_default(),
+            inode: self.inode.first(document).unwrap_or_default(),
+        }
+    }
+
     pub(super) fn note(&self, document: DocId) -> Result<Option<(String, Stamp)>, IndexError> {
         let Some(key) = &self.key else {
             return Ok(None);
@@ -189,11 +215,6 @@ impl Columns {
         if !key.ord_to_str(number, &mut path)? {
             return Ok(None);
         }
-        let stamp = Stamp {
-            size: self.size.first(document).unwrap_or_default(),
-            modified: self.modified.first(document).unwrap_or_default(),
-            inode: self.inode.first(document).unwrap_or_default(),
-        };
-        Ok(Some((path, stamp)))
+        Ok(Some((path, self.stamp(document))))
     }
 }
