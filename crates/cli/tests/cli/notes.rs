@@ -229,10 +229,8 @@ fn seed_000_works_from_the_shell() {
     let missing = home
         .run(&["read", "meditation://note/non-existent"])
         .expect(5);
-    assert!(
-        missing.stderr.contains("meditation://note/non-existent"),
-        "{missing:?}"
-    );
+    let told = "notes: the resource does not exist: Resource not found";
+    assert!(missing.stderr.contains(told), "{missing:?}");
     let search = ["call", "notes/search_notes", "query=evening", "limit=10"];
     let found = home.run(&search).expect(0).stdout;
     assert!(
@@ -377,9 +375,9 @@ fn two_processes_serve_one_folder() {
 #[tokio::test]
 async fn seed_000_is_kept_restarted_remembered_and_missed() {
     use attache::Host;
-    use attache::host::CallOrigin;
     use attache::host::cache::Freshness;
     use attache::host::config::{Config, Origin, UserEnvironment};
+    use attache::host::policy::CallOrigin;
 
     let home = Folder::new("notes-host");
     cloned(&home);
@@ -432,9 +430,15 @@ async fn seed_000_is_kept_restarted_remembered_and_missed() {
     assert_eq!(processes().len(), 1, "it is kept");
 
     kill(&processes()[0]);
-    let found = call(&host, "notes/search_notes", json!({"query": "breath"}))
-        .await
-        .unwrap();
+    let query = json!({"query": "breath"});
+    let deadline = std::time::Instant::now() + crate::harness::PATIENCE;
+    // A call that the dying server took may have had its effect, and is not repeated.
+    let found = loop {
+        match call(&host, "notes/search_notes", query.clone()).await {
+            Ok(found) => break found,
+            Err(error) => assert!(std::time::Instant::now() < deadline, "{error}"),
+        }
+    };
     assert_eq!(
         found,
         "Found 1 notes matching 'breath':\n\n1. Morning Meditation - Dec 1"
@@ -464,7 +468,7 @@ async fn seed_000_is_kept_restarted_remembered_and_missed() {
     let gone = std::path::Path::new("/proc").join(&processes()[1]);
     wait_until("the end of the server", || !gone.exists());
 
-    let host = host_with("cache = { ttl = '0s' }\nrestart = 'never'\n");
+    let host = host_with("cache = { ttl = '1ms' }\nrestart = 'never'\n");
     host.read(URI).server("notes").await.unwrap();
     std::fs::rename(at("notes"), at("away")).unwrap();
     kill(processes().last().unwrap());
