@@ -19,6 +19,8 @@ const LONGEST_BURST: Duration = Duration::from_millis(200);
 pub(crate) struct Mail {
     /// Paths that may have changed, relative to the folder.
     pub(crate) paths: BTreeSet<String>,
+    /// Folders that are watched since a moment: what came before that was not told.
+    pub(crate) new_folders: BTreeSet<String>,
     /// Everything may have changed.
     pub(crate) rescans: bool,
     /// The watcher is to be started anew.
@@ -32,7 +34,7 @@ pub(crate) struct Mail {
 impl Mail {
     fn is_empty(&self) -> bool {
         let others = [self.rescans, self.rewatches, self.rebuilds, self.stops];
-        self.paths.is_empty() && !others.contains(&true)
+        self.paths.is_empty() && self.new_folders.is_empty() && !others.contains(&true)
     }
 }
 
@@ -82,7 +84,7 @@ impl Inbox {
         let state = self.state.lock();
         let mail = &state.mail;
         let more = mail.rescans || mail.rewatches || mail.rebuilds || state.is_open;
-        mail.paths.len() + usize::from(more)
+        mail.paths.len() + mail.new_folders.len() + usize::from(more)
     }
 
     /// The worker is done with the mail it took.

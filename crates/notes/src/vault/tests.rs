@@ -10,7 +10,7 @@ use attache_testkit::scratch::Scratch;
 use super::{HEARTBEAT_AFTER, Results, Vault, VaultSettings, Watching};
 
 /// How long anything may take on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(300);
 
 struct Setup {
     notes: Scratch,

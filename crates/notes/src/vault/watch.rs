@@ -2,6 +2,7 @@
 //!
 //! Owns which folders are watched and whether the watcher lives. It only says what may have changed.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -18,6 +19,7 @@ const HEARTBEAT: &str = "heartbeat";
 pub(crate) struct Watcher {
     watcher: RecommendedWatcher,
     root: PathBuf,
+    watched: HashSet<String>,
 }
 
 /// Shows that a watcher lives: beats that were written, and those that it has told.
@@ -79,6 +81,7 @@ impl Watcher {
         let mut started = Self {
             watcher,
             root: root.to_owned(),
+            watched: HashSet::new(),
         };
         if let Some(folder) = &heartbeat.folder {
             std::fs::create_dir_all(folder).map_err(notify::Error::io)?;
@@ -90,7 +93,9 @@ impl Watcher {
 
     /// Watches more folders. On Linux each costs a watch, so hidden and ignored ones are left out;
     /// elsewhere one stream tells of everything.
-    pub(crate) fn add(&mut self, folders: &[String]) -> Result<(), notify::Error> {
+    /// Gives those that were not watched before.
+    pub(crate) fn add(&mut self, folders: &[String]) -> Result<Vec<String>, notify::Error> {
+        let mut added = Vec::new();
         for folder in folders {
             let mode = match cfg!(target_os = "linux") {
                 true => RecursiveMode::NonRecursive,
@@ -103,8 +108,11 @@ impl Watcher {
                 Err(error) if is_gone(&error) && !folder.is_empty() => {}
                 other => other?,
             }
+            if self.watched.insert(folder.clone()) {
+                added.push(folder.clone());
+            }
         }
-        Ok(())
+        Ok(added)
     }
 }
 

@@ -156,24 +156,37 @@ impl Worker {
         if mail.rescans || mail.rewatches || is_due || mail.paths.iter().any(is_other) {
             folders = self.rescan(&mut changes);
         }
-        for path in &mail.paths {
+        for path in &mail.new_folders {
             self.look_at(path, &mut folders, &mut changes);
+        }
+        let mut created = Vec::new();
+        for path in &mail.paths {
+            self.look_at(path, &mut created, &mut changes);
         }
         if mail.rewatches {
             *self.shared.watcher.lock() = None;
             self.watch(&folders);
         } else {
-            let added = self
-                .shared
-                .watcher
-                .lock()
-                .as_mut()
-                .map(|it| it.add(&folders));
-            if added.is_some_and(|it| it.is_err()) {
-                self.poll();
-            }
+            self.watch_more(&folders, created);
         }
         self.take_in(changes);
+    }
+
+    /// Watches these folders too. One that is new is looked at once more: notes may have come
+    /// between the look and the watch.
+    fn watch_more(&mut self, folders: &[String], mut created: Vec<String>) {
+        let added = match &mut *self.shared.watcher.lock() {
+            Some(watcher) => watcher.add(&created).and_then(|_| watcher.add(folders)),
+            None => return,
+        };
+        match added {
+            Ok(added) => created.extend(added),
+            Err(_) => return self.poll(),
+        }
+        if !created.is_empty() {
+            let looks = |mail: &mut Mail| mail.new_folders.extend(created);
+            self.shared.inbox.change(looks);
+        }
     }
 
     fn rescan(&mut self, changes: &mut Changes) -> Vec<String> {
