@@ -47,6 +47,10 @@ enum Part {
 /// The name of the evaluator.
 pub(crate) const LISP: &str = "lisp";
 
+/// The name of the server of notes.
+#[cfg(feature = "notes")]
+const NOTES: &str = "notes";
+
 const BUILT_IN: &[BuiltIn] = &[
     BuiltIn {
         name: "demo",
@@ -58,6 +62,13 @@ const BUILT_IN: &[BuiltIn] = &[
         name: LISP,
         example: "attache call lisp/evaluate-lisp code='(expt 2 200)'",
         words: ["serve", "lisp"],
+        part: Part::Waits,
+    },
+    #[cfg(feature = "notes")]
+    BuiltIn {
+        name: NOTES,
+        example: "attache call notes/search_notes query=morning",
+        words: ["serve", "notes"],
         part: Part::Waits,
     },
 ];

@@ -47,17 +47,23 @@ impl Changes {
 
     /// The list of tools has changed.
     pub fn tools_changed(&self) {
-        self.list_changed::<ToolsChanged>(|filter| filter.tools_list_changed);
+        if self.kernel.offers.list_changes.of_all() {
+            self.list_changed::<ToolsChanged>(|filter| filter.tools_list_changed);
+        }
     }
 
     /// The list of prompts has changed.
     pub fn prompts_changed(&self) {
-        self.list_changed::<PromptsChanged>(|filter| filter.prompts_list_changed);
+        if self.kernel.offers.list_changes.of_all() {
+            self.list_changed::<PromptsChanged>(|filter| filter.prompts_list_changed);
+        }
     }
 
     /// The list of resources or templates has changed.
     pub fn resources_changed(&self) {
-        self.list_changed::<ResourcesChanged>(|filter| filter.resources_list_changed);
+        if self.kernel.offers.list_changes.of_resources() {
+            self.list_changed::<ResourcesChanged>(|filter| filter.resources_list_changed);
+        }
     }
 
     /// The resource under `uri` has changed; those who watch it are told.
@@ -79,11 +85,9 @@ impl Changes {
         &self,
         wanted: impl Fn(&SubscriptionFilter) -> bool,
     ) {
-        if self.kernel.offers.list_changes {
-            self.kernel
-                .subscribers
-                .tell::<N>(&NoParams::default(), |_| true, wanted);
-        }
+        self.kernel
+            .subscribers
+            .tell::<N>(&NoParams::default(), |_| true, wanted);
     }
 }
 
@@ -261,9 +265,9 @@ pub(crate) fn granted(
         (_, TaskSubscriptions::Refused) => None,
     };
     Ok(SubscriptionFilter {
-        tools_list_changed: wanted.tools_list_changed && lists,
-        prompts_list_changed: wanted.prompts_list_changed && lists,
-        resources_list_changed: wanted.resources_list_changed && lists,
+        tools_list_changed: wanted.tools_list_changed && lists.of_all(),
+        prompts_list_changed: wanted.prompts_list_changed && lists.of_all(),
+        resources_list_changed: wanted.resources_list_changed && lists.of_resources(),
         resource_subscriptions: wanted
             .resource_subscriptions
             .filter(|_| kernel.offers.subscriptions),

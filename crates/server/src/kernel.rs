@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use attache_protocol::{
-    Era, Implementation, Json, ListCapability, ResourcesCapability, Revision, ServerCapabilities,
-    TasksCapability, meta,
+    Era, ErrorObject, Implementation, Json, ListCapability, ResourcesCapability, Revision,
+    ServerCapabilities, TasksCapability, meta,
 };
 use parking_lot::RwLock;
 use serde_json::json;
@@ -12,7 +12,8 @@ use serde_json::json;
 use crate::caching::Caching;
 use crate::catalog::{Catalog, Registry};
 use crate::changes::Subscribers;
-use crate::failure::BuildError;
+use crate::failure::{BuildError, not_found};
+use crate::resource::{ListHandler, UnknownResource};
 use crate::seal::Seal;
 use crate::settings::{BeforeInitialized, Identify, Limits};
 use crate::tasks::Tasks;
@@ -35,6 +36,10 @@ pub(crate) struct Kernel {
     pub(crate) used_states: UsedStates,
     /// The `_meta` of modern results.
     pub(crate) result_meta: Option<Json>,
+    /// Keeps the list of resources, instead of what is registered.
+    pub(crate) resource_list: Option<Arc<ListHandler>>,
+    /// What is said of a resource that nothing matches, instead of the standard's error.
+    pub(crate) unknown_resource: Option<Arc<UnknownResource>>,
     catalog: RwLock<Offered>,
 }
 
@@ -42,8 +47,30 @@ pub(crate) struct Kernel {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Offers {
     pub(crate) logging: bool,
-    pub(crate) list_changes: bool,
+    pub(crate) list_changes: ListChanges,
     pub(crate) subscriptions: bool,
+}
+
+/// The lists whose changes are told.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum ListChanges {
+    /// None: all are static.
+    #[default]
+    Never,
+    /// The list of resources only.
+    Resources,
+    /// Every list.
+    All,
+}
+
+impl ListChanges {
+    pub(crate) fn of_resources(self) -> bool {
+        self != Self::Never
+    }
+
+    pub(crate) fn of_all(self) -> bool {
+        self == Self::All
+    }
 }
 
 struct Offered {
@@ -78,6 +105,8 @@ impl Kernel {
             ticking: Ticking::default(),
             used_states: UsedStates::default(),
             result_meta,
+            resource_list: None,
+            unknown_resource: None,
             catalog: RwLock::new(Offered { registry, catalog }),
         })
     }
@@ -130,6 +159,14 @@ impl Kernel {
         })
     }
 
+    /// The error for a resource that nothing matches, in its legacy form.
+    pub(crate) fn unknown_resource(&self, uri: &str) -> ErrorObject {
+        match &self.unknown_resource {
+            Some(error) => error(uri),
+            None => not_found(uri),
+        }
+    }
+
     pub(crate) fn offers_logging(&self) -> bool {
         self.offers.logging
     }
@@ -147,15 +184,20 @@ impl Kernel {
     /// What there is to ask for at present.
     pub(crate) fn areas(&self) -> Areas {
         let catalog = self.catalog();
-        let may_grow = self.offers.list_changes;
-        let has_resources = !catalog.resources.is_empty() || !catalog.templates.is_empty();
+        let changes = self.offers.list_changes;
+        let may_grow = changes.of_all();
+        let has_resources = !catalog.resources.is_empty()
+            || !catalog.templates.is_empty()
+            || self.resource_list.is_some();
         Areas {
             tools: !catalog.tools.is_empty() || may_grow,
             prompts: !catalog.prompts.is_empty() || may_grow,
-            resources: has_resources || may_grow,
+            resources: has_resources || changes.of_resources(),
             completions: catalog.completes,
             tasks: catalog.has_task_tools,
-            subscriptions: may_grow || self.offers.subscriptions || catalog.has_task_tools,
+            subscriptions: changes.of_resources()
+                || self.offers.subscriptions
+                || catalog.has_task_tools,
         }
     }
 
@@ -164,7 +206,8 @@ impl Kernel {
         let features = revision.features();
         let areas = self.areas();
         let empty = || Json::from(json!({}));
-        let list_changed = self.offers.list_changes.then_some(true);
+        let changes = self.offers.list_changes;
+        let list_changed = changes.of_all().then_some(true);
         let list = || ListCapability {
             list_changed,
             ..ListCapability::default()
@@ -174,7 +217,7 @@ impl Kernel {
             prompts: areas.prompts.then(list),
             resources: areas.resources.then(|| ResourcesCapability {
                 subscribe: self.offers.subscriptions.then_some(true),
-                list_changed,
+                list_changed: changes.of_resources().then_some(true),
                 ..ResourcesCapability::default()
             }),
             logging: self.offers.logging.then(empty),

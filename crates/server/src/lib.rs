@@ -47,7 +47,7 @@ pub use completion::{Completer, Typed};
 pub use context::Context;
 pub use failure::{BuildError, Failure};
 pub use prompt::{Prompt, PromptArguments, PromptOutput, assistant_message, user_message};
-pub use resource::{Reading, Resource, ResourceOutput, Template};
+pub use resource::{PageRequest, Reading, Resource, ResourceOutput, Template};
 pub use schema::MirroredArgument;
 pub use schemars;
 pub use server::{Server, ServerBuilder};

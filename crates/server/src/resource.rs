@@ -5,7 +5,9 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-use attache_protocol::{self as protocol, ReadResourceResult, ResourceContents};
+use attache_protocol::{
+    self as protocol, ErrorObject, ReadResourceResult, ResourceContents, ResourcePage,
+};
 
 use crate::caching::Caching;
 use crate::completion::{Completer, Completers};
@@ -91,6 +93,21 @@ where
         Box::pin(async move { Ok(work.await?.into_result()) })
     })
 }
+
+/// The page that a client asks for, of a list that the author keeps.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PageRequest {
+    /// The cursor of an earlier page; `None` begins.
+    pub cursor: Option<String>,
+    /// How many entries the page may hold.
+    pub size: usize,
+}
+
+pub(crate) type ListHandler =
+    dyn Fn(Context, PageRequest) -> HandlerFuture<ResourcePage> + Send + Sync;
+
+/// What a client is told of a resource that is not there.
+pub(crate) type UnknownResource = dyn Fn(&str) -> ErrorObject + Send + Sync;
 
 /// A resource under one URI.
 #[derive(Clone)]

@@ -3,16 +3,17 @@
 use std::future::Future;
 use std::sync::Arc;
 
-use attache_protocol::{Implementation, Revision};
+use attache_protocol::{ErrorObject, Implementation, ResourcePage, Revision};
 use tokio::io::{AsyncRead, AsyncWrite};
 
 use crate::caching::Caching;
 use crate::catalog::Registry;
 use crate::changes::Changes;
-use crate::failure::BuildError;
-use crate::kernel::{Kernel, Offers};
+use crate::context::Context;
+use crate::failure::{BuildError, Failure};
+use crate::kernel::{Kernel, ListChanges, Offers};
 use crate::prompt::Prompt;
-use crate::resource::{Resource, Template};
+use crate::resource::{ListHandler, PageRequest, Resource, Template, UnknownResource};
 use crate::seal::Seal;
 use crate::service::Principal;
 use crate::settings::{BeforeInitialized, Identify, Limits};
@@ -94,6 +95,8 @@ pub struct ServerBuilder {
     identify: Identify,
     caching: Caching,
     state_key: Option<Vec<u8>>,
+    resource_list: Option<Arc<ListHandler>>,
+    unknown_resource: Option<Arc<UnknownResource>>,
 }
 
 impl ServerBuilder {
@@ -109,6 +112,8 @@ impl ServerBuilder {
             identify: Identify::default(),
             caching: Caching::default(),
             state_key: None,
+            resource_list: None,
+            unknown_resource: None,
         }
     }
 
@@ -127,6 +132,28 @@ impl ServerBuilder {
     /// Adds a family of resources.
     pub fn template(mut self, template: Template) -> Self {
         self.registry.add_template(template);
+        self
+    }
+
+    /// Answers `resources/list` by a handler instead of with what is registered, for resources that
+    /// are too many or change too often to be registered. They are read through a template.
+    pub fn resource_list<F, R>(mut self, handler: F) -> Self
+    where
+        F: Fn(Context, PageRequest) -> R + Send + Sync + 'static,
+        R: Future<Output = Result<ResourcePage, Failure>> + Send + 'static,
+    {
+        self.resource_list = Some(Arc::new(move |context, page| {
+            Box::pin(handler(context, page))
+        }));
+        self
+    }
+
+    /// Answers for URIs that nothing registered matches with another error than the standard's.
+    pub fn unknown_resource(
+        mut self,
+        error: impl Fn(&str) -> ErrorObject + Send + Sync + 'static,
+    ) -> Self {
+        self.unknown_resource = Some(Arc::new(error));
         self
     }
 
@@ -165,7 +192,13 @@ impl ServerBuilder {
 
     /// Promises to tell when a list changes; see [`Changes`]. Without it lists are static.
     pub fn list_changes(mut self) -> Self {
-        self.offers.list_changes = true;
+        self.offers.list_changes = ListChanges::All;
+        self
+    }
+
+    /// Promises to tell when the list of resources changes, and only that one.
+    pub fn resource_list_changes(mut self) -> Self {
+        self.offers.list_changes = ListChanges::Resources;
         self
     }
 
@@ -220,6 +253,8 @@ impl ServerBuilder {
         kernel.limits = self.limits;
         kernel.before_initialized = self.before_initialized;
         kernel.caching = self.caching;
+        kernel.resource_list = self.resource_list;
+        kernel.unknown_resource = self.unknown_resource;
         Ok(Server {
             kernel: Arc::new(kernel),
         })

@@ -100,6 +100,8 @@ mod load;
 mod one_tool;
 mod overview;
 mod save;
+#[cfg(feature = "notes")]
+mod serve_notes;
 mod shape;
 mod waiting;
 

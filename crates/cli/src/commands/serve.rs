@@ -10,12 +10,14 @@ use std::time::Duration;
 use attache::server::http::{self, HttpSettings};
 use attache::EraChoice;
 use attache::protocol::{Era, Revision};
-use attache::server::{BeforeInitialized, Principal, Server};
+use attache::server::{BeforeInitialized, Principal, Server, ServerBuilder};
 use attache_builtin::demo;
 use attache_builtin::lisp::{self, Evaluator, Settings};
 use clap::ValueEnum;
 use tokio::net::TcpListener;
 
+#[cfg(feature = "notes")]
+use super::serve_notes as notes;
 use super::{Context, Known, Typed, Verb};
 use crate::failure::Failure;
 use crate::interrupt::Interrupts;
@@ -30,7 +32,8 @@ const END_GRACE: Duration = Duration::from_secs(2);
 #[command(after_help = "\
 Example:
   attache tools -- attache serve lisp
-  attache serve demo --http 8080 --era legacy")]
+  attache serve demo --http 8080 --era legacy
+  attache call search_notes query=morning -- attache serve notes --dir ~/notes")]
 pub(crate) struct Serve {
     /// Which server
     #[arg(value_enum, value_name = "SERVER")]
@@ -59,6 +62,9 @@ pub(crate) struct Serve {
     /// Speak this revision only, like 2025-06-18
     #[arg(long, value_name = "DATE")]
     protocol: Option<Revision>,
+    #[cfg(feature = "notes")]
+    #[command(flatten)]
+    notes: notes::NotesArguments,
 }
 
 impl Serve {
@@ -74,6 +80,9 @@ enum Served {
     Demo,
     /// Evaluates Scheme programs with every resource bounded
     Lisp,
+    /// A folder of Markdown: every note a resource, search, sync by git
+    #[cfg(feature = "notes")]
+    Notes,
 }
 
 impl Serve {
@@ -104,23 +113,32 @@ impl Verb for Serve {
     /// Serves until the client leaves, or over HTTP until a signal.
     async fn run(self, context: &Context) -> Result<(), Failure> {
         let revisions = self.revisions()?;
-        let builder = match self.served {
-            Served::Demo => demo::builder(),
+        #[cfg(feature = "notes")]
+        if !matches!(self.served, Served::Notes) {
+            self.notes.refuse()?;
+        }
+        let before_initialized = match self.strict_initialized {
+            true => BeforeInitialized::Refuse,
+            false => BeforeInitialized::Accept,
+        };
+        let restrict = |builder: ServerBuilder| {
+            builder
+                .revisions(revisions)
+                .before_initialized(before_initialized)
+        };
+        let built = match self.served {
+            Served::Demo => restrict(demo::builder()).build(),
             Served::Lisp => {
                 let evaluator = Evaluator::new(Settings::default());
                 // The first call shall find a worker, and serving does not wait for it to start.
                 let early = evaluator.clone();
                 tokio::spawn(async move { early.warm_up().await });
-                lisp::builder(evaluator)
+                restrict(lisp::builder(evaluator)).build()
             }
+            #[cfg(feature = "notes")]
+            Served::Notes => self.notes.server()?.with(restrict).build(),
         };
-        let server = builder
-            .revisions(revisions)
-            .before_initialized(match self.strict_initialized {
-                true => BeforeInitialized::Refuse,
-                false => BeforeInitialized::Accept,
-            })
-            .build()
+        let server = built
             .map_err(|error| Failure::unexpected(format!("cannot build the server: {error}")))?;
         match self.http {
             Some(address) => {

@@ -27,7 +27,11 @@ fn s13_nothing_a_server_says_reaches_a_terminal_unescaped() {
     ] {
         let outcome = run_on(&hostile(), words);
         for stream in [&outcome.stdout, &outcome.stderr] {
-            assert_eq!(dangerous(stream), [], "{words:?}: {outcome:?}");
+            assert_eq!(
+                dangerous(stream),
+                Vec::<char>::new(),
+                "{words:?}: {outcome:?}"
+            );
         }
     }
 }

@@ -21,6 +21,8 @@ mod hostile;
 #[cfg(unix)]
 mod many_servers;
 mod own_configuration;
+#[cfg(all(unix, feature = "notes"))]
+mod notes;
 #[cfg(target_os = "linux")]
 mod privacy;
 #[cfg(unix)]

@@ -58,7 +58,6 @@ fn options_that_mean_nothing_to_it_are_refused() {
         ("--env", Some("A=b")),
         ("--cwd", Some("/")),
         ("--log-level", Some("info")),
-        ("--dialect", Some("lsp")),
     ] {
         let given: Vec<&str> = [option].into_iter().chain(value).collect();
         for words in [
@@ -103,8 +102,9 @@ fn its_help() {
               Which server
 
               Possible values:
-              - demo: A few tools, resources and a prompt to try things out
-              - lisp: Evaluates Scheme programs with every resource bounded
+              - demo:  A few tools, resources and a prompt to try things out
+              - lisp:  Evaluates Scheme programs with every resource bounded
+              - notes: A folder of Markdown: every note a resource, search, sync by git
 
     Options:
           --http <ADDR>
@@ -134,8 +134,40 @@ fn its_help() {
       -h, --help
               Print help (see a summary with '-h')
 
+    Notes:
+          --dir <DIR>
+              The folder of notes; without it a few samples
+
+          --name <NAME>
+              What the server calls itself
+
+          --scheme <SCHEME>
+              The scheme of the notes' URIs
+
+          --description <TEXT>
+              What a note is described as
+
+          --remote <REMOTE>
+              The git remote to sync from; origin by default
+
+          --branch <BRANCH>
+              The branch to sync; the one that is checked out by default
+
+          --lang <LANGUAGE>
+              The language of notes that name none, like de; English by default
+
+          --dialect <DIALECT>
+              Answer in another way than the standard
+
+              Possible values:
+              - seed000: As the server that seed 000 describes
+
+          --write
+              Offer tools that save notes and commit them
+
     Example:
       attache tools -- attache serve lisp
       attache serve demo --http 8080 --era legacy
+      attache call search_notes query=morning -- attache serve notes --dir ~/notes
     ");
 }

@@ -132,6 +132,16 @@ impl UserEnvironment {
         Some(folder?.join("attache"))
     }
 
+    /// Attaché's own folder for what it can make again, such as indexes.
+    pub fn cache_folder(&self) -> Option<PathBuf> {
+        let folder = match self.platform {
+            Platform::Windows => self.folder("LOCALAPPDATA"),
+            Platform::MacOs => Some(self.home()?.join("Library/Caches")),
+            Platform::Linux => self.xdg("XDG_CACHE_HOME", ".cache"),
+        };
+        Some(folder?.join("attache"))
+    }
+
     fn xdg(&self, variable: &str, below_home: &str) -> Option<PathBuf> {
         self.folder(variable)
             .or_else(|| Some(self.home()?.join(below_home)))
@@ -167,6 +177,7 @@ mod tests {
             linux.state_folder(),
             Some("/home/me/.local/state/attache".into())
         );
+        assert_eq!(linux.cache_folder(), Some("/home/me/.cache/attache".into()));
         let moved = [("HOME", "/home/me"), ("XDG_CONFIG_HOME", "/cfg")];
         let moved = environment(Platform::Linux, &moved);
         assert_eq!(moved.config_folder(), Some("/cfg/attache".into()));

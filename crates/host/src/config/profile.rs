@@ -39,8 +39,8 @@ impl Profile {
                 request: Duration::from_millis(500),
                 read: Duration::from_millis(500),
                 call: Duration::from_millis(1000),
-                // No progress makes a second longer than a second.
-                maximum: Duration::from_millis(1000),
+                // A second without a sign of life: a sync that tells of progress may go on.
+                maximum: Duration::from_secs(60),
                 ..default
             },
             Self::Workflow => {

@@ -264,7 +264,10 @@ fn the_interactive_profile_has_the_numbers_of_its_seed() {
     assert_eq!(milliseconds(server.server.settings.timeouts.request), 500);
     assert_eq!(milliseconds(server.server.settings.timeouts.read), 500);
     assert_eq!(milliseconds(server.server.settings.timeouts.call), 1000);
-    assert_eq!(milliseconds(server.server.settings.timeouts.maximum), 1000);
+    assert_eq!(
+        milliseconds(server.server.settings.timeouts.maximum),
+        60_000
+    );
     assert_eq!(
         server.retry.on,
         [RetryOn::Lost, RetryOn::Timeout, RetryOn::Transient]
@@ -310,7 +313,7 @@ fn written_keys_win_over_the_profile() {
     assert_eq!(server.server.settings.timeouts.call, Duration::from_secs(5));
     assert_eq!(
         server.server.settings.timeouts.maximum,
-        Duration::from_secs(5)
+        Duration::from_secs(60)
     );
     assert_eq!(
         server.server.settings.timeouts.read,

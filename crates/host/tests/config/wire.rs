@@ -74,6 +74,30 @@ async fn interactive_calls_end_after_a_second() {
     assert_eq!(begun.elapsed().as_millis(), 1000);
 }
 
+/// Seeds rows 35 and 40: signs of progress put the end off, so that a long sync is not cut off.
+#[tokio::test(start_paused = true)]
+async fn interactive_calls_go_on_while_there_is_progress() {
+    let (server, mut stream) = configured("[servers.a]\ncommand = 'x'\nprofile = 'interactive'\n");
+    let (client, _) = connected(&server, &mut stream, "2024-11-05").await;
+    let begun = tokio::time::Instant::now();
+    let call = client.call("slow", json!({})).on_progress(|_| {});
+    let play = async {
+        let call = next(&mut stream).await;
+        let token = &call["params"]["_meta"]["progressToken"];
+        for step in 1..=10 {
+            tokio::time::sleep(std::time::Duration::from_millis(900)).await;
+            let progress = json!({"jsonrpc": "2.0", "method": "notifications/progress",
+                "params": {"progressToken": token, "progress": step}});
+            let line = format!("{progress}\n");
+            stream.get_mut().write_all(line.as_bytes()).await.unwrap();
+        }
+        answer(&mut stream, &call, json!({"content": []})).await;
+    };
+    let (answered, ()) = tokio::join!(call, play);
+    answered.unwrap();
+    assert_eq!(begun.elapsed().as_millis(), 9000);
+}
+
 /// Seeds rows 1 and 2: `workflow` cancels and leaves in both manners; the default does not.
 #[tokio::test(start_paused = true)]
 async fn workflow_cancels_and_leaves_like_a_language_server() {

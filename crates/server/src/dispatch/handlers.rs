@@ -22,7 +22,7 @@ use crate::asking::Asking;
 use crate::caching::Caching;
 use crate::completion::{self, Typed};
 use crate::context::{Call, Context, Detaching};
-use crate::failure::{Failure, not_found};
+use crate::failure::Failure;
 use crate::prompt::PromptArguments;
 use crate::rounds::{RoundParams, Rounds, digest_of};
 use crate::service::{Answer, Outlet, Work};
@@ -123,7 +123,7 @@ impl Asked<'_> {
             Err(error) => return self.refuse(&error),
         };
         let Some(readable) = self.kernel.catalog().readable(&uri) else {
-            return self.refuse(&in_era(client.revision, not_found(&uri)));
+            return self.refuse(&in_era(client.revision, self.kernel.unknown_resource(&uri)));
         };
         let call = match self.begin(client, Some(&uri)) {
             Ok(call) => call,

@@ -9,7 +9,6 @@ use attache_protocol::{
     Unsubscribe, codes,
 };
 
-use crate::failure::not_found;
 use crate::service::{Answer, Work};
 use crate::session::{Opened, Stage};
 use crate::settings::BeforeInitialized;
@@ -52,7 +51,9 @@ impl Asked<'_> {
                 self.with_client(&opened, |client| self.call_tool(client))
             }
             ListTools::NAME if areas.tools => self.list_tools(revision),
-            ListResources::NAME if areas.resources => self.list_resources(revision),
+            ListResources::NAME if areas.resources => {
+                self.with_client(&opened, |client| self.list_resources(client))
+            }
             ListTemplates::NAME if areas.resources => self.list_templates(revision),
             ReadResource::NAME if areas.resources => {
                 self.with_client(&opened, |client| self.read_resource(client))
@@ -144,7 +145,7 @@ impl Asked<'_> {
             Err(error) => return self.refuse(&error),
         };
         if self.kernel.catalog().readable(&uri).is_none() {
-            return self.refuse(&not_found(&uri));
+            return self.refuse(&self.kernel.unknown_resource(&uri));
         }
         let limit = self.kernel.limits.max_watched;
         if !self.session.watch(uri.to_string(), limit) {

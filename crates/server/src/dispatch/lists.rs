@@ -1,12 +1,19 @@
 //! The four lists, page by page.
 
+use std::sync::Arc;
+
 use attache_protocol::{
     Entries, ErrorObject, PromptPage, ResourcePage, Revision, TemplatePage, ToolPage,
 };
 
+use crate::asking::Asking;
 use crate::catalog::{prompt_name, resource_uri, template_uri, tool_name};
+use crate::context::{Call, Context};
+use crate::resource::{ListHandler, PageRequest};
 use crate::service::{Answer, Work};
 
+use super::handlers::Client;
+use super::running::drive;
 use super::{Asked, encode, older};
 
 impl Asked<'_> {
@@ -24,7 +31,11 @@ impl Asked<'_> {
         })
     }
 
-    pub(super) fn list_resources(&self, revision: Revision) -> Work {
+    pub(super) fn list_resources(&self, client: Client) -> Work {
+        let revision = client.revision;
+        if let Some(handler) = &self.kernel.resource_list {
+            return self.kept_resources(client, Arc::clone(handler));
+        }
         self.page(revision, |catalog, cursor, size| {
             let (page, next_cursor) = catalog.resources.page(cursor, size, resource_uri)?;
             let resources = page
@@ -35,6 +46,37 @@ impl Asked<'_> {
                 next_cursor,
                 ..ResourcePage::default()
             })
+        })
+    }
+
+    /// A page of the list that the author keeps.
+    fn kept_resources(&self, client: Client, handler: Arc<ListHandler>) -> Work {
+        let request = match self.params.cursor() {
+            Ok(cursor) => PageRequest {
+                cursor: cursor.map(std::borrow::Cow::into_owned),
+                size: self.kernel.limits.page_size,
+            },
+            Err(error) => return self.refuse(&error),
+        };
+        let call = self.call(client, Asking::Never);
+        let listing = Arc::clone(&call);
+        drive(call, String::new, async move {
+            let context = Context::new(Arc::clone(&listing));
+            let Call {
+                kernel,
+                revision,
+                id,
+                ..
+            } = &*listing;
+            match handler(context, request).await {
+                Ok(mut page) => {
+                    for resource in &mut page.resources.items {
+                        *resource = older::resource(*revision, resource);
+                    }
+                    encode::cacheable(kernel, *revision, id, kernel.caching, page)
+                }
+                Err(failure) => Answer::error(id, &failure.into_error()),
+            }
         })
     }
 

@@ -42,7 +42,7 @@ impl Asked<'_> {
             Discover::NAME => self.discover(&client),
             CallTool::NAME if areas.tools => self.call_tool(client),
             ListTools::NAME if areas.tools => self.list_tools(revision),
-            ListResources::NAME if areas.resources => self.list_resources(revision),
+            ListResources::NAME if areas.resources => self.list_resources(client),
             ListTemplates::NAME if areas.resources => self.list_templates(revision),
             ReadResource::NAME if areas.resources => self.read_resource(client),
             ListPrompts::NAME if areas.prompts => self.list_prompts(revision),

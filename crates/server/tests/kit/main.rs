@@ -12,6 +12,7 @@ mod http;
 mod http_client;
 mod http_limits;
 mod http_streams;
+mod kept_lists;
 mod limits;
 mod opening;
 mod seed_002;
