@@ -14,7 +14,7 @@ use std::time::Duration;
 use attache_client::Server;
 use attache_client::protocol::Implementation;
 
-use super::{Pattern, Secret};
+use super::{ChatConfig, Pattern, Secret};
 
 /// All servers and what holds for them together.
 #[derive(Clone, Debug)]
@@ -30,6 +30,8 @@ pub struct Config {
     /// How many programs may be starting at a time when many servers are wanted; read when a host
     /// starts.
     pub concurrent_starts: usize,
+    /// The model to talk to; none if the file does not say, or may not.
+    pub chat: Option<ChatConfig>,
     /// What was wrong with the file. A bad server is missing from `servers` and named here; its
     /// neighbours are not touched (invariant 9).
     pub problems: Vec<Problem>,
@@ -50,6 +52,7 @@ impl Default for Config {
             client: None,
             cache_bytes: DEFAULT_CACHE_BYTES,
             concurrent_starts: default_concurrent_starts(),
+            chat: None,
             problems: Vec::new(),
         }
     }
@@ -89,6 +92,8 @@ pub struct ServerConfig {
     pub enabled: bool,
     /// Which of its tools exist at all for the user.
     pub tool_filter: ToolFilter,
+    /// The projects of a conversation that it belongs to.
+    pub projects: Vec<String>,
     /// Where this was written.
     pub source: Source,
 }
@@ -110,6 +115,7 @@ impl ServerConfig {
             start: Start::default(),
             enabled: true,
             tool_filter: ToolFilter::default(),
+            projects: Vec::new(),
             source,
         }
     }

@@ -9,6 +9,7 @@ use std::path::Path;
 
 use toml_edit::Document;
 
+use super::chat::read_chat;
 use super::search::Found;
 use super::section::{Complaint, Expansion, Place, Reading, Section};
 use super::server_table::{read_client, read_policy, read_server};
@@ -110,6 +111,9 @@ fn read_root(root: &Section<'_>, origin: Origin, reading: &Reading<'_>, config: 
         && let Some(starts) = startup.number("concurrent")
     {
         config.concurrent_starts = starts;
+    }
+    if let Some(chat) = root.section("chat") {
+        config.chat = read_chat(&chat, origin);
     }
 }
 
