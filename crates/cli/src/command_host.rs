@@ -10,7 +10,7 @@ use attache::client::ShutdownForm;
 use attache::host::config::ServerName;
 use attache::host::events::{Event, EventKind};
 use attache::host::snapshot::ServerState;
-use attache::host::{Error, Host};
+use attache::host::{Error, Host, HostBuilder};
 use attache::protocol::LogLevel;
 use tokio::task::JoinHandle;
 
@@ -46,6 +46,21 @@ pub(crate) struct CommandHost {
 impl CommandHost {
     /// Makes the servers ready to be used. None is started before it is needed.
     pub(crate) fn open(selection: ServerSelection, output: &Output) -> Result<Self, Failure> {
+        let asker = TerminalQuestions::new(output.clone());
+        let ask = |builder: HostBuilder| match output.can_ask() {
+            // Without a user to ask, servers are not told that they could (C-ELIC-01).
+            true => builder.questions(asker.clone()).consent(asker),
+            false => builder,
+        };
+        Self::open_with(selection, output, ask)
+    }
+
+    /// The same with questions answered as `ask` arranges it.
+    pub(crate) fn open_with(
+        selection: ServerSelection,
+        output: &Output,
+        ask: impl FnOnce(HostBuilder) -> HostBuilder,
+    ) -> Result<Self, Failure> {
         let interrupts = Interrupts::listen()?;
         let misconfigured = selection
             .misconfigured()
@@ -61,12 +76,7 @@ impl CommandHost {
             .find(|form| *form != ShutdownForm::Close)
             .unwrap_or(ShutdownForm::Close);
         let (is_approved, log_level) = (selection.is_approved(), selection.log_level());
-        let mut builder = selection.host()?;
-        if output.can_ask() {
-            // Without a user to ask, servers are not told that they could (C-ELIC-01).
-            let asker = TerminalQuestions::new(output.clone());
-            builder = builder.questions(asker.clone()).consent(asker);
-        }
+        let mut builder = ask(selection.host()?);
         if is_approved {
             builder = builder.consent(ask::GivenBeforehand);
         }
@@ -133,6 +143,12 @@ impl CommandHost {
     /// Waits until the user wants to stop.
     pub(crate) async fn interrupted(&self) {
         self.interrupts.raised().await;
+    }
+
+    /// The signals, for a command that goes on after one.
+    #[cfg(feature = "chat")]
+    pub(crate) fn interrupts(&self) -> &Interrupts {
+        &self.interrupts
     }
 
     /// The only server there is, if there is only one.

@@ -5,6 +5,8 @@
 
 use std::path::PathBuf;
 
+#[cfg(feature = "chat")]
+use attache::host::config::{ChatConfig, Origin, user_file};
 use attache::host::config::{Config, Found, Problem, Severity, UserEnvironment, find};
 use attache::host::trust::{Loaded, Trust, TrustState, Untrusted, WrittenServer};
 
@@ -75,6 +77,32 @@ impl Configuration {
         }
         let runnable = loaded.into_runnable();
         runnable.map(Some).map_err(|untrusted| refusal(&untrusted))
+    }
+
+    /// The model that the user has chosen, in the file that counts or in their own. A file that
+    /// came with a folder has no say in it.
+    #[cfg(feature = "chat")]
+    pub(crate) fn chat(&self) -> Result<ChatConfig, Failure> {
+        let counts = self.found().filter(|found| found.origin != Origin::Project);
+        let own = user_file(&self.environment).filter(|file| file.is_file());
+        let own = own.map(|file| Found {
+            file,
+            origin: Origin::User,
+        });
+        let Some(found) = counts.or(own) else {
+            return Ok(ChatConfig::default());
+        };
+        let file = found.file.clone();
+        let config = Config::load(&found, &self.environment)
+            .map_err(|error| Failure::config(format!("cannot read {}: {error}", file.display())))?;
+        let spoils = |problem: &&Problem| {
+            let is_chat = problem.key == "chat" || problem.key.starts_with("chat.");
+            problem.severity == Severity::Error && (is_chat || problem.key.is_empty())
+        };
+        match config.problems.iter().find(spoils) {
+            Some(problem) => Err(problem_failure(problem)),
+            None => Ok(config.chat.unwrap_or_default()),
+        }
     }
 
     /// The memory of approved project files, if there is a place for it.

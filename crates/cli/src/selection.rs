@@ -60,7 +60,7 @@ const BUILT_IN: &[BuiltIn] = &[
 ];
 
 /// The servers that one command sees.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct ServerSelection {
     config: Config,
     /// A server typed on the spot; then it is the only one.
@@ -77,7 +77,7 @@ pub(crate) struct ServerSelection {
 }
 
 /// Where things about configured servers are kept; nowhere for servers typed on the spot.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Places {
     state: Option<PathBuf>,
     answers: Option<PathBuf>,
@@ -196,6 +196,24 @@ impl ServerSelection {
         self.config
             .servers
             .retain(|server, _| server.as_str() == name);
+        self.misconfigured.clear();
+        self.waiting.clear();
+        Ok(self)
+    }
+
+    /// The same with these servers only.
+    #[cfg(feature = "chat")]
+    pub(crate) fn only_these(mut self, names: &[String]) -> Result<Self, Failure> {
+        let mut chosen = BTreeMap::new();
+        for name in names {
+            let alone = Self {
+                config: self.config.clone(),
+                misconfigured: self.misconfigured.clone(),
+                ..Self::default()
+            };
+            chosen.append(&mut alone.only(name)?.config.servers);
+        }
+        self.config.servers = chosen;
         self.misconfigured.clear();
         self.waiting.clear();
         Ok(self)

@@ -67,6 +67,15 @@ impl TerminalQuestions {
         }
     }
 
+    /// Asks through lines that something else reads as well.
+    #[cfg(feature = "chat")]
+    pub(crate) fn through(output: Output, lines: attache_chat::terminal::Lines) -> Self {
+        Self {
+            output,
+            lines: Arc::new(Mutex::new(Lines::Shared(lines))),
+        }
+    }
+
     /// Asks one question; others wait for their turn.
     async fn ask(&self, server: &str, question: ElicitParams) -> ElicitResult {
         let mut lines = self.lines.lock().await;
@@ -336,6 +345,9 @@ enum Lines {
     NotStarted,
     /// A thread of its own reads them, because reading a terminal cannot be interrupted.
     Typed(mpsc::Receiver<String>),
+    /// Read on demand, beside the prompt of a conversation.
+    #[cfg(feature = "chat")]
+    Shared(attache_chat::terminal::Lines),
     /// Prepared beforehand.
     #[cfg(test)]
     Scripted(std::collections::VecDeque<String>),
@@ -348,6 +360,8 @@ impl Lines {
             match self {
                 Self::NotStarted => *self = Self::Typed(read_lines()),
                 Self::Typed(lines) => return lines.recv().await,
+                #[cfg(feature = "chat")]
+                Self::Shared(lines) => return lines.plain().await,
                 #[cfg(test)]
                 Self::Scripted(lines) => return lines.pop_front(),
             }

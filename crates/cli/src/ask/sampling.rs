@@ -12,13 +12,40 @@ use crate::output::{Style, Text, human};
 /// What an answer says it comes from: no model.
 const MODEL: &str = "person-at-terminal";
 
+#[cfg(feature = "chat")]
+impl super::TerminalQuestions {
+    /// Shows what a server wants a model to answer, and asks whether it may have that.
+    pub(crate) async fn lends_model(
+        &self,
+        server: &str,
+        model: &str,
+        request: &CreateMessageParams,
+    ) -> bool {
+        let mut lines = self.lines.lock().await;
+        let dialogue = self.begin(server, &mut lines);
+        let mut text = dialogue.conversation(request);
+        let most = format!("at most {} tokens", request.max_tokens);
+        text.faint(&most).end_line();
+        self.output.aside_text(&text);
+        let question = format!("let {model} answer this for {server}?");
+        dialogue.consent(&question, &mut lines).await.is_ok()
+    }
+}
+
 impl Dialogue {
     pub(super) async fn ask_for_model(
         &self,
         request: &CreateMessageParams,
         lines: &mut Lines,
     ) -> Result<CreateMessageResult, Refusal> {
-        self.output.aside_text(&self.conversation(request));
+        let mut text = self.conversation(request);
+        let rules = format!(
+            "there is no model here: answer in its place, in one line and at most {} tokens; \
+             {DECLINE} says no, {CANCEL} leaves",
+            request.max_tokens
+        );
+        text.faint(&rules).end_line();
+        self.output.aside_text(&text);
         match self.model_answer(lines).await {
             Ok(answer) => Ok(CreateMessageResult::new(MODEL, Content::text(answer))),
             Err(NoAnswer::Declined) => Err(Refusal::new("the user declined")),
@@ -46,12 +73,6 @@ impl Dialogue {
             text.add(Style::Name, &message.role).plain(":").end_line();
             text.append(human::contents(&message.content));
         }
-        let rules = format!(
-            "there is no model here: answer in its place, in one line and at most {} tokens; \
-             {DECLINE} says no, {CANCEL} leaves",
-            request.max_tokens
-        );
-        text.faint(&rules).end_line();
         text
     }
 }

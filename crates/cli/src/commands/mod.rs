@@ -5,6 +5,10 @@
 
 use std::cell::OnceCell;
 
+#[cfg(feature = "chat")]
+use attache::host::HostBuilder;
+use attache::protocol::LogLevel;
+
 pub(crate) use self::complete::{Known, Typed};
 use crate::command_host::CommandHost;
 use crate::failure::{Exit, Failure};
@@ -22,14 +26,14 @@ pub(crate) trait Verb: clap::Args {
 }
 
 /// The list of verbs becomes their modules, the enum that the command line is parsed into, and both
-/// ways from there to a verb.
+/// ways from there to a verb. One that begins with `?"NAME"` is there with the feature NAME only.
 macro_rules! verbs {
-    ($($(#[$attribute:meta])* $module:ident::$verb:ident,)*) => {
-        $(mod $module;)*
+    ($($(?$feature:literal)? $(#[$attribute:meta])* $module:ident::$verb:ident,)*) => {
+        $($(#[cfg(feature = $feature)])? mod $module;)*
 
         #[derive(Debug, clap::Subcommand)]
         pub(crate) enum AnyVerb {
-            $($(#[$attribute])* $verb($module::$verb),)*
+            $($(#[cfg(feature = $feature)])? $(#[$attribute])* $verb($module::$verb),)*
         }
 
         impl AnyVerb {
@@ -38,7 +42,7 @@ macro_rules! verbs {
                 context: &$crate::commands::Context,
             ) -> Result<(), $crate::failure::Failure> {
                 match self {
-                    $(Self::$verb(verb) => $crate::commands::Verb::run(verb, context).await,)*
+                    $($(#[cfg(feature = $feature)])? Self::$verb(verb) => $crate::commands::Verb::run(verb, context).await,)*
                 }
             }
 
@@ -49,7 +53,7 @@ macro_rules! verbs {
                 known: &$crate::commands::Known,
             ) -> Vec<String> {
                 match name {
-                    $(stringify!($module) => {
+                    $($(#[cfg(feature = $feature)])? stringify!($module) => {
                         <$module::$verb as $crate::commands::Verb>::complete(typed, known)
                     })*
                     _ => Vec::new(),
@@ -68,6 +72,7 @@ verbs! {
     read::Read,
     prompt::Prompt,
     watch::Watch,
+    ?"chat" chat::Chat,
     serve::Serve,
     logs::Logs,
     doctor::Doctor,
@@ -123,6 +128,26 @@ impl Context {
     pub(crate) async fn open(&self, selection: ServerSelection) -> Result<&CommandHost, Failure> {
         let log_level = selection.log_level();
         let opened = CommandHost::open(selection, &self.output)?;
+        self.opened(opened, log_level).await
+    }
+
+    /// The same with questions answered as `ask` arranges it.
+    #[cfg(feature = "chat")]
+    pub(crate) async fn open_with(
+        &self,
+        selection: ServerSelection,
+        ask: impl FnOnce(HostBuilder) -> HostBuilder,
+    ) -> Result<&CommandHost, Failure> {
+        let log_level = selection.log_level();
+        let opened = CommandHost::open_with(selection, &self.output, ask)?;
+        self.opened(opened, log_level).await
+    }
+
+    async fn opened(
+        &self,
+        opened: CommandHost,
+        log_level: Option<LogLevel>,
+    ) -> Result<&CommandHost, Failure> {
         let host = self.host.get_or_init(|| opened);
         if let Some(level) = log_level {
             host.set_log_level(level).await?;

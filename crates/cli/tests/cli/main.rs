@@ -3,6 +3,8 @@
 #![expect(clippy::unwrap_used, reason = "everything here is a test")]
 
 mod builtin;
+#[cfg(all(unix, feature = "chat"))]
+mod chat;
 mod completion;
 mod configured;
 mod doctor;
