@@ -80,3 +80,15 @@ fn many_servers_are_one_host() {
         &["one/echo", "two/echo", "missing: parked", "hello from two"],
     );
 }
+
+#[test]
+fn a_host_is_followed() {
+    check(
+        "follow",
+        &[
+            r#""event":"sent""#,
+            r#""state":"stopped""#,
+            "tools/call echo took",
+        ],
+    );
+}

@@ -10,11 +10,11 @@ use attache::client::ShutdownForm;
 use attache::host::config::ServerName;
 use attache::host::events::{Event, EventKind};
 use attache::host::snapshot::ServerState;
-use attache::host::{Error, Host, HostBuilder};
+use attache::host::{Error, Host};
 use attache::protocol::LogLevel;
 use tokio::task::JoinHandle;
 
-use crate::ask::{self, TerminalQuestions};
+use crate::ask::{Asker, Consent, Face};
 use crate::configuration::problem_failure;
 use crate::failure::{self, Failure};
 use crate::interrupt::Interrupts;
@@ -41,25 +41,21 @@ pub(crate) struct CommandHost {
     interrupts: Interrupts,
     shutdown: ShutdownForm,
     listener: Option<JoinHandle<()>>,
+    /// What answers questions.
+    face: Option<JoinHandle<()>>,
 }
 
 impl CommandHost {
     /// Makes the servers ready to be used. None is started before it is needed.
     pub(crate) fn open(selection: ServerSelection, output: &Output) -> Result<Self, Failure> {
-        let asker = TerminalQuestions::new(output.clone());
-        let ask = |builder: HostBuilder| match output.can_ask() {
-            // Without a user to ask, servers are not told that they could (C-ELIC-01).
-            true => builder.questions(asker.clone()).consent(asker),
-            false => builder,
-        };
-        Self::open_with(selection, output, ask)
+        Self::open_with(selection, output, Asker::usual(output))
     }
 
-    /// The same with questions answered as `ask` arranges it.
+    /// The same with somebody else to ask.
     pub(crate) fn open_with(
         selection: ServerSelection,
         output: &Output,
-        ask: impl FnOnce(HostBuilder) -> HostBuilder,
+        asker: Asker,
     ) -> Result<Self, Failure> {
         let interrupts = Interrupts::listen()?;
         let misconfigured = selection
@@ -76,11 +72,14 @@ impl CommandHost {
             .find(|form| *form != ShutdownForm::Close)
             .unwrap_or(ShutdownForm::Close);
         let (is_approved, log_level) = (selection.is_approved(), selection.log_level());
-        let mut builder = ask(selection.host()?);
-        if is_approved {
-            builder = builder.consent(ask::GivenBeforehand);
-        }
+        let builder = selection.host()?.askable(asker.askable());
         let host = builder.start();
+        let consent = match is_approved {
+            true => Consent::Given,
+            false => Consent::Asked,
+        };
+        let face = Face::attach(host.questions(), asker, consent);
+        let face = face.map(|face| tokio::spawn(face.run()));
         let listener = listen(&host, log_level, output);
         Ok(Self {
             host,
@@ -90,6 +89,7 @@ impl CommandHost {
             interrupts,
             shutdown,
             listener,
+            face,
         })
     }
 
@@ -198,8 +198,8 @@ impl CommandHost {
         if self.output.verbosity == Verbosity::Verbose {
             tokio::time::sleep(STDERR_PATIENCE).await;
         }
-        if let Some(listener) = &self.listener {
-            listener.abort();
+        for task in [&self.listener, &self.face].into_iter().flatten() {
+            task.abort();
         }
         for (client, name) in running {
             match client.statistics().stray_lines {

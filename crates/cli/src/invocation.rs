@@ -59,6 +59,11 @@ pub(crate) enum Refusal {
 }
 
 impl Invocation {
+    /// Whether this process will serve clients that know nothing of each other.
+    pub(crate) fn serves_many_clients(&self) -> bool {
+        matches!(&self.verb, Some(AnyVerb::Serve(serve)) if serve.is_over_http())
+    }
+
     /// Understands a command line.
     pub(crate) fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Self, Refusal> {
         let mut table = Self::command();

@@ -26,6 +26,9 @@ use std::process::ExitCode;
 use crate::failure::Failure;
 use crate::invocation::Invocation;
 
+/// The fewest threads that serve clients over HTTP.
+const MIN_SERVING_THREADS: usize = 4;
+
 fn main() -> ExitCode {
     // Servers run as the same user, and the environment holds more than each may know. Guardians
     // come by here as well.
@@ -38,11 +41,7 @@ fn main() -> ExitCode {
         Ok(invocation) => invocation,
         Err(refusal) => return output::refusal(&refusal).into(),
     };
-    // One thread is enough to wait on one server, and the fastest to start.
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build();
-    match runtime {
+    match runtime(&invocation).enable_all().build() {
         Ok(runtime) => {
             let exit = runtime.block_on(commands::run(invocation));
             // A thread may still wait for the answer to a question, which has no use any more.
@@ -54,4 +53,16 @@ fn main() -> ExitCode {
             invocation.output.output().conclude(Err(failure)).into()
         }
     }
+}
+
+/// One thread is enough to wait on one server, and the fastest to start. Many clients share several:
+/// what one of them sends holds up one. On few cores the system divides them better than we can.
+fn runtime(invocation: &Invocation) -> tokio::runtime::Builder {
+    if !invocation.serves_many_clients() {
+        return tokio::runtime::Builder::new_current_thread();
+    }
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let mut runtime = tokio::runtime::Builder::new_multi_thread();
+    runtime.worker_threads(cores.max(MIN_SERVING_THREADS));
+    runtime
 }

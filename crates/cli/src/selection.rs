@@ -73,6 +73,8 @@ pub(crate) struct ServerSelection {
     is_approved: bool,
     /// From which level on the servers' logs are shown.
     log_level: Option<LogLevel>,
+    /// The command makes many requests, so what later ones gain from is worth doing.
+    is_kept: bool,
     places: Places,
 }
 
@@ -303,6 +305,13 @@ impl ServerSelection {
         self
     }
 
+    /// The same for a command that makes many requests.
+    #[cfg(feature = "chat")]
+    pub(crate) fn kept(mut self) -> Self {
+        self.is_kept = true;
+        self
+    }
+
     /// Whether the user has approved calls where the policy says to ask.
     pub(crate) fn is_approved(&self) -> bool {
         self.is_approved
@@ -343,7 +352,10 @@ impl ServerSelection {
         };
         let mut builder = Host::builder()
             .config(self.config)
-            .lifetime(Lifetime::OneShot)
+            .lifetime(match self.is_kept {
+                true => Lifetime::Kept,
+                false => Lifetime::OneShot,
+            })
             .accounts(accounts)
             .pins(Arc::new(pins))
             .answers(Arc::new(answers));

@@ -6,6 +6,8 @@
 use std::ffi::OsString;
 use std::path::Path;
 
+use attache::HttpServer;
+
 use crate::failure::Failure;
 
 /// The servers a command is about.
@@ -34,14 +36,14 @@ impl Target {
                 "both \"{word}\" and the command \"{program}\" say which server is meant"
             ))
             .hint("leave one of them out")),
-            (Some(word), None) if is_url(&word) => Ok(Self::Url(word)),
+            (Some(word), None) if HttpServer::is_address(&word) => Ok(Self::Url(word)),
             (Some(word), None) => Ok(Self::Named(word)),
             (None, None) => Ok(Self::All),
             (None, Some(program)) if program.is_empty() => {
                 Err(Failure::usage("the command after `--` is empty")
                     .hint("give the server's command, for example: -- uvx mcp-server-time"))
             }
-            (None, Some(program)) if is_url(&program) => Ok(Self::Url(program)),
+            (None, Some(program)) if HttpServer::is_address(&program) => Ok(Self::Url(program)),
             (None, Some(program)) => Ok(Self::Command {
                 program,
                 arguments: words.collect::<Result<_, _>>()?,
@@ -57,10 +59,6 @@ pub(crate) fn program_name(program: &str) -> String {
         || program.to_owned(),
         |it| it.to_string_lossy().into_owned(),
     )
-}
-
-fn is_url(text: &str) -> bool {
-    text.starts_with("http://") || text.starts_with("https://")
 }
 
 fn text(word: OsString) -> Result<String, Failure> {

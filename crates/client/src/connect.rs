@@ -11,7 +11,9 @@ use tokio::io::AsyncWrite;
 use crate::client::Client;
 use crate::connection::{Link, Outlet, StreamWriter};
 use crate::error::{ConnectError, Error};
-use crate::http::{HttpFlavor, HttpTarget, SseTransport, SseUnavailable, Streamable, Wire};
+use crate::http::{
+    HttpFlavor, HttpTarget, SseTransport, SseUnavailable, Streamable, WebSocket, Wire,
+};
 use crate::keep_alive::KeepAlive;
 use crate::negotiate::{Negotiation, Opening, opening};
 use crate::question_clock::QuestionClock;
@@ -83,8 +85,8 @@ impl Server {
             match (transport, &error) {
                 // Some legacy servers leave when the first message is not `initialize`; they get a
                 // second start (fault 30).
-                (Transport::Stdio(_), ConnectError::Lost(_))
-                    if again && opening == Opening::Probe =>
+                (_, ConnectError::Lost(_))
+                    if again && opening == Opening::Probe && transport.is_one_stream() =>
                 {
                     again = false;
                     self.probe_in_vain.store(true, Ordering::Relaxed);
@@ -161,7 +163,10 @@ impl Server {
             ConnectError::Refused(_) => true,
             _ => false,
         };
-        refused && self.settings.era != EraChoice::Modern && http.flavor == HttpFlavor::Detect
+        refused
+            && self.settings.era != EraChoice::Modern
+            && http.flavor == HttpFlavor::Detect
+            && !http.is_websocket()
     }
 
     /// HTTP+SSE and nothing else.
@@ -295,6 +300,14 @@ impl Server {
             Transport::Streams(streams) => {
                 let (read, write) = streams.take().ok_or(ConnectError::StreamsUsedUp)?;
                 let link = self.link(self.stream_writer(write));
+                *keep_alive = Some(KeepAlive::of_streams(&link, read));
+                Ok(Opened::of(link))
+            }
+            Transport::Http(http) if http.is_websocket() => {
+                let wire = Wire::new(self.endpoint(http)).map_err(Error::Input)?;
+                let socket = WebSocket::open(&wire, self.settings.limits.frame).await;
+                let (read, write) = tokio::io::split(socket.map_err(|it| self.no_session(it))?);
+                let link = self.link(self.stream_writer(Box::new(write)));
                 *keep_alive = Some(KeepAlive::of_streams(&link, read));
                 Ok(Opened::of(link))
             }

@@ -58,9 +58,18 @@ pub enum ElicitationModes {
 /// The handlers an embedder supplied.
 #[derive(Clone, Default)]
 pub(crate) struct Handlers {
-    roots: Option<Arc<RwLock<Vec<Root>>>>,
+    roots: Option<Roots>,
     sampling: Option<Sampling>,
     elicitation: Option<Elicitation>,
+}
+
+/// Where the folders come from that a server may work in.
+#[derive(Clone)]
+enum Roots {
+    /// They are known.
+    Listed(Arc<RwLock<Vec<Root>>>),
+    /// The handler is asked each time.
+    Asked(Arc<dyn Fn() -> Answering<Result<Vec<Root>, Refusal>> + Send + Sync>),
 }
 
 #[derive(Clone)]
@@ -88,12 +97,20 @@ pub(crate) fn read_question(request: &InputRequest) -> Result<Question, ErrorObj
 
 impl Handlers {
     pub(crate) fn set_roots(&mut self, roots: Vec<Root>) {
-        self.roots = Some(Arc::new(RwLock::new(roots)));
+        self.roots = Some(Roots::Listed(Arc::new(RwLock::new(roots))));
+    }
+
+    pub(crate) fn set_asked_roots<F, A>(&mut self, handler: F)
+    where
+        F: Fn() -> A + Send + Sync + 'static,
+        A: Future<Output = Result<Vec<Root>, Refusal>> + Send + 'static,
+    {
+        self.roots = Some(Roots::Asked(Arc::new(move || Box::pin(handler()))));
     }
 
     /// Replaces the roots of a running connection; false if none were declared.
     pub(crate) fn replace_roots(&self, roots: Vec<Root>) -> bool {
-        let Some(current) = &self.roots else {
+        let Some(Roots::Listed(current)) = &self.roots else {
             return false;
         };
         *current.write() = roots;
@@ -126,9 +143,10 @@ impl Handlers {
     pub(crate) fn capabilities(&self) -> ClientCapabilities {
         let empty = || Some(Json::from(serde_json::json!({})));
         let mut capabilities = ClientCapabilities::default();
-        if self.roots.is_some() {
+        if let Some(roots) = &self.roots {
             capabilities.roots = Some(RootsCapability {
-                list_changed: Some(true),
+                // Only a list that is known here can be replaced.
+                list_changed: matches!(roots, Roots::Listed(_)).then_some(true),
                 ..RootsCapability::default()
             });
         }
@@ -154,15 +172,29 @@ impl Handlers {
     /// call (C-MRTR-17).
     pub(crate) async fn answer(&self, question: Question) -> Result<Json, ErrorObject> {
         match question {
-            Question::ListRoots => self.answer_roots(),
+            Question::ListRoots => self.answer_roots().await,
             Question::CreateMessage(params) => self.answer_sampling(*params).await,
             Question::Elicit(params) => self.answer_elicitation(*params).await,
         }
     }
 
-    fn answer_roots(&self) -> Result<Json, ErrorObject> {
-        let roots = self.roots.as_ref().ok_or_else(|| undeclared("roots"))?;
-        let roots = roots.read().clone();
+    /// Whether a person may have to be asked for the answer.
+    pub(crate) fn concerns_a_person(&self, question: &Question) -> bool {
+        match question {
+            Question::ListRoots => matches!(self.roots, Some(Roots::Asked(_))),
+            Question::CreateMessage(_) | Question::Elicit(_) => true,
+        }
+    }
+
+    async fn answer_roots(&self) -> Result<Json, ErrorObject> {
+        let roots = match &self.roots {
+            None => return Err(undeclared("roots")),
+            Some(Roots::Listed(roots)) => roots.read().clone(),
+            Some(Roots::Asked(answer)) => {
+                let refused = |it: Refusal| ErrorObject::new(codes::USER_REFUSED, it.reason);
+                answer().await.map_err(refused)?
+            }
+        };
         write(&ListRootsResult::new(roots))
     }
 

@@ -22,6 +22,7 @@ mod meaning;
 mod negotiate;
 mod question_clock;
 mod request;
+pub mod ring;
 mod rounds;
 mod server;
 mod server_requests;

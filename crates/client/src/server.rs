@@ -282,6 +282,17 @@ impl Server {
         self
     }
 
+    /// Asks the handler, each time the server asks, which folders it may work in.
+    #[must_use]
+    pub fn on_roots<F, A>(mut self, handler: F) -> Self
+    where
+        F: Fn() -> A + Send + Sync + 'static,
+        A: Future<Output = Result<Vec<Root>, Refusal>> + Send + 'static,
+    {
+        self.handlers.set_asked_roots(handler);
+        self
+    }
+
     /// Answers the server's wishes to use a model. A person should be able to refuse (H-SAMP-02).
     #[must_use]
     pub fn on_sampling<F, A>(mut self, tools: SamplingTools, handler: F) -> Self

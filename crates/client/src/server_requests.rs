@@ -80,7 +80,7 @@ impl ServerRequests {
 
     /// Puts a question to its handler, keeping the time in which a person may be looking at it.
     async fn ask(&self, question: Question) -> Result<Json, ErrorObject> {
-        let concerns_a_person = !matches!(question, Question::ListRoots);
+        let concerns_a_person = self.handlers.concerns_a_person(&question);
         let _timed = concerns_a_person.then(|| self.asked.begin());
         self.handlers.answer(question).await
     }

@@ -24,7 +24,7 @@ use crate::http::HttpFlavor;
 pub enum Transport {
     /// A child process, spoken to over its stdin and stdout.
     Stdio(Launch),
-    /// A server behind a URL, spoken to over HTTP.
+    /// A server behind a URL, spoken to over HTTP, or over a WebSocket if its address says so.
     Http(HttpServer),
     /// A pair of byte streams that this process has already opened.
     Streams(Streams),
@@ -33,9 +33,9 @@ pub enum Transport {
 /// A server behind a URL. Values of headers are hidden from `Debug`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HttpServer {
-    /// Where it is.
+    /// Where it is. With `ws:` or `wss:` it is spoken to over a WebSocket.
     pub url: String,
-    /// Which of the two HTTP transports it speaks.
+    /// Which of the two HTTP transports it speaks, if it is not a WebSocket.
     pub flavor: HttpFlavor,
     /// Headers sent with every request. They never reach another origin.
     pub headers: BTreeMap<String, Secret>,
@@ -47,7 +47,26 @@ pub struct HttpServer {
     pub allow_plain_http: bool,
 }
 
+/// How an address begins.
+const SCHEMES: [&str; 4] = ["https", "http", "wss", "ws"];
+
 impl HttpServer {
+    /// Whether a text begins like the address of a server.
+    pub fn is_address(text: &str) -> bool {
+        let scheme = text.split_once("://").map(|(scheme, _)| scheme);
+        scheme.is_some_and(|scheme| SCHEMES.contains(&scheme))
+    }
+
+    /// Whether it is spoken to over a WebSocket.
+    pub fn is_websocket(&self) -> bool {
+        self.url.starts_with("ws://") || self.url.starts_with("wss://")
+    }
+
+    /// How addresses begin, in words.
+    pub fn address_forms() -> String {
+        SCHEMES.map(|scheme| format!("{scheme}://")).join(" or ")
+    }
+
     /// A server at an address, reached directly and without headers of its own.
     pub fn new(url: impl Into<String>) -> Self {
         Self {
@@ -108,6 +127,7 @@ impl Transport {
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Stdio(_) => "stdio",
+            Self::Http(http) if http.is_websocket() => "websocket",
             Self::Http(http) if http.flavor == HttpFlavor::Sse => "sse",
             Self::Http(_) => "http",
             Self::Streams(_) => "streams",
@@ -127,6 +147,16 @@ impl Transport {
         match self {
             Self::Http(http) => Some(http),
             Self::Stdio(_) | Self::Streams(_) => None,
+        }
+    }
+
+    /// Whether messages travel as one stream, which ends if the server does not like what it reads.
+    pub(crate) fn is_one_stream(&self) -> bool {
+        match self {
+            Self::Stdio(_) => true,
+            Self::Http(http) => http.is_websocket(),
+            // They are there for one connection.
+            Self::Streams(_) => false,
         }
     }
 

@@ -1,57 +1,78 @@
-//! What happens in a host, as one bounded stream of plain data.
+//! What happens in a host, as one numbered stream of plain data.
 //!
-//! This and the snapshot are all a face sees. A reader that falls behind loses the oldest events
-//! and is told how many; it never slows a server down (fault 49).
+//! This, the snapshot and the questions are all a face sees. Every event has a number; who knows the
+//! last number it has seen goes on from there ([`Host::events_after`](crate::Host::events_after)). A
+//! reader that falls behind loses the oldest events and is told how many; it never slows a server
+//! down (fault 49).
 
+use std::borrow::Cow;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::SystemTime;
 
-use attache_client::protocol::{Ending, Json};
-use serde::Serialize;
-use tokio::sync::broadcast;
+use attache_client::protocol::{Ending, Extra, Json};
+use attache_client::ring::Next;
+use serde::de::Error as _;
+use serde::ser::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::config::ServerName;
-use crate::snapshot::ServerState;
+use crate::journal::{Core, now_ms};
+use crate::plain;
+use crate::policy::CallOrigin;
+use crate::questions::{AnswerKind, Question};
+use crate::snapshot::{ConnectionSnapshot, ServerState};
 
-/// Events queued for a reader that does not read.
+/// Events that are kept for a reader that does not read.
 pub const EVENT_CAPACITY: usize = 1024;
+/// How many bytes of events are kept, about.
+pub const EVENT_BYTES: usize = 8 * 1024 * 1024;
+
+/// The field that names the kind of an event.
+const TAG: &str = "event";
 
 /// Something that happened.
-#[derive(Clone, Debug, Serialize)]
+///
+/// As JSON it is one flat object: its number, its time, its server, its kind as `event`, and the
+/// fields of that kind.
+#[derive(Clone, Debug)]
 pub struct Event {
+    /// Its number. Numbers are never reused and have no gaps, except for what a reader lost.
+    pub seq: u64,
     /// When, in milliseconds since 1970.
     pub at_ms: u64,
     /// The server it is about; none if it is about the stream itself.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub server: Option<ServerName>,
     /// What.
-    #[serde(flatten)]
     pub kind: EventKind,
 }
 
 /// Kinds of events.
-#[derive(Clone, Debug, Serialize)]
-#[serde(tag = "event", rename_all = "snake_case")]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum EventKind {
-    /// A server's state changed.
-    State {
+    /// There is a server that was not there before, or another of the same name.
+    Added {
+        /// How it is reached, secrets removed.
+        target: String,
         /// What it is now.
         state: ServerState,
-        /// Why, if something failed.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        cause: Option<String>,
     },
+    /// The server was taken out of the configuration.
+    Removed,
+    /// A server's state changed.
+    State(StateChange),
     /// A request left for the server.
     Sent {
         /// The number of this request in this host.
         request: u64,
         /// Its method.
-        method: &'static str,
+        method: Cow<'static, str>,
         /// The tool, resource or prompt it names.
-        #[serde(skip_serializing_if = "Option::is_none")]
+        #[serde(default, skip_serializing_if = "Option::is_none")]
         about: Option<String>,
+        /// Who wants it, if it is a call.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        origin: Option<CallOrigin>,
     },
     /// A request ended.
     Ended {
@@ -69,18 +90,38 @@ pub enum EventKind {
         /// How far it is.
         progress: f64,
         /// How far it has to go.
-        #[serde(skip_serializing_if = "Option::is_none")]
+        #[serde(default, skip_serializing_if = "Option::is_none")]
         total: Option<f64>,
-        /// What it is doing.
-        #[serde(skip_serializing_if = "Option::is_none")]
+        /// What it is doing; untrusted text.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
         message: Option<String>,
+    },
+    /// There is a question to answer: see [`Questions`](crate::questions::Questions).
+    Asked {
+        /// The question.
+        #[serde(with = "plain::shared")]
+        question: Arc<Question>,
+    },
+    /// A question was answered, by whichever face was first.
+    Answered {
+        /// The number of the question.
+        question: u64,
+        /// What the answer was. What was typed into a form is not told.
+        answer: AnswerKind,
+    },
+    /// A question was taken back before it was answered.
+    Withdrawn {
+        /// The number of the question.
+        question: u64,
+        /// Why.
+        reason: String,
     },
     /// A log message of the server; untrusted text.
     Log {
         /// How much it matters.
         level: String,
         /// Which part of the server speaks.
-        #[serde(skip_serializing_if = "Option::is_none")]
+        #[serde(default, skip_serializing_if = "Option::is_none")]
         logger: Option<String>,
         /// What it says.
         data: Json,
@@ -125,128 +166,150 @@ pub enum EventKind {
     },
 }
 
-/// A stream of events, from the moment it was asked for.
+/// A new state of a server.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StateChange {
+    /// What it is now.
+    pub state: ServerState,
+    /// How often it was started so far.
+    pub starts: u64,
+    /// Why, if something failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cause: Option<String>,
+    /// The last lines of its stderr, if something failed, secrets removed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stderr: Vec<String>,
+    /// What the connection has shown, if it is ready.
+    #[serde(default, skip_serializing_if = "ConnectionSnapshot::is_empty")]
+    pub connection: ConnectionSnapshot,
+}
+
+impl Event {
+    /// About how much memory it takes.
+    pub(crate) fn size(&self) -> usize {
+        let text = match &self.kind {
+            EventKind::Added { target, .. } => target.len(),
+            EventKind::State(change) => {
+                let cause = change.cause.as_ref().map_or(0, String::len);
+                cause + change.stderr.iter().map(String::len).sum::<usize>()
+            }
+            EventKind::Sent { about, .. } => about.as_ref().map_or(0, String::len),
+            EventKind::Progress { message, .. } => message.as_ref().map_or(0, String::len),
+            EventKind::Asked { question } => question.size(),
+            EventKind::Withdrawn { reason, .. } => reason.len(),
+            EventKind::Log { logger, data, .. } => {
+                logger.as_ref().map_or(0, String::len) + data.as_str().len()
+            }
+            EventKind::Stderr { line } => line.len(),
+            EventKind::ResourceUpdated { uri } => uri.len(),
+            EventKind::Defect { problem } | EventKind::NotStored { problem } => problem.len(),
+            EventKind::Notification { method } => method.len(),
+            EventKind::Removed
+            | EventKind::Ended { .. }
+            | EventKind::Answered { .. }
+            | EventKind::ListChanged { .. }
+            | EventKind::Gap
+            | EventKind::Missed { .. } => 0,
+        };
+        size_of::<Self>() + text
+    }
+}
+
+impl Serialize for Event {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut fields = Extra::default();
+        fields.insert("seq", serde_json::Value::from(self.seq));
+        fields.insert("at_ms", serde_json::Value::from(self.at_ms));
+        if let Some(server) = &self.server {
+            fields.insert("server", serde_json::Value::from(server.as_str()));
+        }
+        plain::flatten(&mut fields, TAG, &self.kind).map_err(S::Error::custom)?;
+        fields.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Event {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        struct Head {
+            seq: u64,
+            at_ms: u64,
+            server: Option<ServerName>,
+        }
+        let fields = Extra::deserialize(deserializer)?;
+        let read = || {
+            let head: Head = Json::from_serialize(&fields)?.decode()?;
+            Ok(Self {
+                seq: head.seq,
+                at_ms: head.at_ms,
+                server: head.server,
+                kind: plain::unflatten(&fields, TAG)?,
+            })
+        };
+        read().map_err(|error: serde_json::Error| D::Error::custom(error))
+    }
+}
+
+/// The events after a number are not kept any more, or the number is of another host: take the
+/// snapshot and go on from there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the events after {asked} are not kept; take the snapshot, which is of event {now}")]
+pub struct TooOld {
+    /// The number that was asked for.
+    pub asked: u64,
+    /// The number of the last event.
+    pub now: u64,
+}
+
+/// A stream of events.
 #[derive(Debug)]
 pub struct Events {
-    receiver: broadcast::Receiver<Arc<Event>>,
+    core: Arc<Core>,
+    reader: u64,
 }
 
 impl Events {
+    pub(crate) fn new(core: Arc<Core>, reader: u64) -> Self {
+        Self { core, reader }
+    }
+
     /// The next event; `None` when the host is gone and all events were read.
     pub async fn next(&mut self) -> Option<Arc<Event>> {
-        match self.receiver.recv().await {
-            Ok(event) => Some(event),
-            Err(broadcast::error::RecvError::Lagged(count)) => Some(Arc::new(Event {
+        let core = self.core.clone();
+        loop {
+            // Made before looking, so that no event can come unnoticed in between.
+            let told = core.told.notified();
+            if let Some(event) = self.try_next() {
+                return Some(event);
+            }
+            if core.is_closed() {
+                return self.try_next();
+            }
+            told.await;
+        }
+    }
+
+    /// The next event, if there is one now.
+    pub fn try_next(&mut self) -> Option<Arc<Event>> {
+        match self.core.read(self.reader) {
+            Next::Item(event) => Some(event),
+            Next::Missed { count, last } => Some(Arc::new(Event {
+                seq: last,
                 at_ms: now_ms(),
                 server: None,
                 kind: EventKind::Missed { count },
             })),
-            Err(broadcast::error::RecvError::Closed) => None,
+            Next::Nothing => None,
         }
     }
 }
 
-/// The sending side, shared by everything in a host.
-#[derive(Debug)]
-pub(crate) struct EventSource {
-    sender: broadcast::Sender<Arc<Event>>,
-    dropped: AtomicU64,
-    requests: AtomicU64,
-}
-
-impl EventSource {
-    pub(crate) fn new() -> Self {
-        Self {
-            sender: broadcast::Sender::new(EVENT_CAPACITY),
-            dropped: AtomicU64::new(0),
-            requests: AtomicU64::new(0),
-        }
+impl Drop for Events {
+    fn drop(&mut self) {
+        self.core.leave(self.reader);
     }
-
-    pub(crate) fn subscribe(&self) -> Events {
-        Events {
-            receiver: self.sender.subscribe(),
-        }
-    }
-
-    /// Whether there is a reader.
-    pub(crate) fn is_heard(&self) -> bool {
-        self.sender.receiver_count() > 0
-    }
-
-    /// Tells every reader. `kind` is made only if there is one.
-    pub(crate) fn emit(&self, server: &ServerName, kind: impl FnOnce() -> EventKind) {
-        if !self.is_heard() {
-            return;
-        }
-        // A full queue drops its oldest event, which one of the readers has not read yet.
-        if self.sender.len() == EVENT_CAPACITY {
-            self.dropped.fetch_add(1, Ordering::Relaxed);
-        }
-        let event = Event {
-            at_ms: now_ms(),
-            server: Some(server.clone()),
-            kind: kind(),
-        };
-        // Failing means that the last reader left in this instant.
-        let _ = self.sender.send(Arc::new(event));
-    }
-
-    /// A number for a new request.
-    pub(crate) fn next_request(&self) -> u64 {
-        self.requests.fetch_add(1, Ordering::Relaxed) + 1
-    }
-
-    /// How many events were dropped before every reader had read them.
-    pub(crate) fn dropped(&self) -> u64 {
-        self.dropped.load(Ordering::Relaxed)
-    }
-}
-
-/// Milliseconds since 1970.
-pub(crate) fn now_ms() -> u64 {
-    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
-    since.map_or(0, |since| {
-        u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
-    })
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[tokio::test]
-    async fn fault_49_a_slow_reader_loses_the_oldest_and_is_told() {
-        let source = EventSource::new();
-        let server = ServerName::new("s").unwrap();
-        let defect = |number: usize| EventKind::Defect {
-            problem: number.to_string(),
-        };
-        let mut events = source.subscribe();
-        for number in 0..EVENT_CAPACITY + 10 {
-            source.emit(&server, || defect(number));
-        }
-        assert_eq!(source.dropped(), 10);
-        let first = events.next().await.unwrap();
-        assert!(matches!(first.kind, EventKind::Missed { count: 10 }));
-        drop(source);
-        let mut received = 0;
-        while events.next().await.is_some() {
-            received += 1;
-        }
-        assert_eq!(received, EVENT_CAPACITY);
-    }
-
-    #[test]
-    fn events_are_plain_data_with_their_kind_in_a_field() {
-        let event = Event {
-            at_ms: 7,
-            server: ServerName::new("notes").ok(),
-            kind: EventKind::ResourceUpdated { uri: "n:1".into() },
-        };
-        assert_eq!(
-            serde_json::to_string(&event).unwrap(),
-            r#"{"at_ms":7,"server":"notes","event":"resource_updated","uri":"n:1"}"#
-        );
-    }
-}
+#[path = "events_tests.rs"]
+mod tests;

@@ -25,7 +25,9 @@ mod digest;
 mod disk;
 mod error;
 mod host;
+mod journal;
 mod nearest;
+mod plain;
 mod probes;
 mod state_file;
 

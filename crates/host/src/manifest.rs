@@ -16,7 +16,7 @@ use crate::catalog::{ListKind, Listable};
 use crate::config::{ServerConfig, ServerName};
 use crate::digest::sha256_hex;
 use crate::disk::{Disk, Writing};
-use crate::events::now_ms;
+use crate::journal::now_ms;
 use crate::state_file;
 
 /// The most a file may hold; longer lists are not remembered.

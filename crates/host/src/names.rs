@@ -15,6 +15,8 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 use crate::config::ServerName;
 use crate::digest::sha256_hex;
 use crate::nearest::nearest;
@@ -27,7 +29,7 @@ const SEPARATOR: &str = "__";
 const DIGEST_DIGITS: usize = 12;
 
 /// A tool of a server.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct ToolName {
     /// The server.
     pub server: ServerName,

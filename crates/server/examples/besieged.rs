@@ -1,9 +1,10 @@
-//! A healthy client beside attacks on the HTTP face (fault 70): its latency alone, then with each
-//! attack held up beside it, and how much memory the server took. Run by hand:
+//! A healthy client beside attacks on the HTTP face (fault 70): its latency with each attack held
+//! up beside it, and how much memory the server took. Run by hand:
 //!
 //! `cargo run --release -p attache-server --example besieged`
 //!
-//! The server is a process of its own, so that what is measured is its work and not the attacker's.
+//! The attacker takes processor time too, on the same machine. So calls go by turns to the server
+//! under attack and to another one, which is left alone; what the attack costs is the difference.
 
 use std::error::Error;
 use std::net::SocketAddr;
@@ -21,8 +22,8 @@ use tokio::runtime::Runtime;
 type Result<T> = std::result::Result<T, Box<dyn Error + Send + Sync>>;
 
 /// How many calls the healthy client makes each time, and how long it rests between two.
-const CALLS: usize = 500;
-const REST: Duration = Duration::from_millis(2);
+const CALLS: usize = 2000;
+const REST: Duration = Duration::from_millis(1);
 
 /// The pause of an attacker between two blows: the attack shall hold resources, not the processor.
 const BLOW: Duration = Duration::from_secs(1);
@@ -30,13 +31,21 @@ const BLOW: Duration = Duration::from_secs(1);
 /// How long it takes until all attackers are there.
 const RISE: Duration = Duration::from_secs(1);
 
-#[tokio::main(flavor = "current_thread")]
-async fn main() -> Result<()> {
+fn main() -> Result<()> {
+    // As `attache serve --http` does it: what one client sends holds up one thread.
     if std::env::args().any(|argument| argument == "--serve") {
-        return serve().await;
+        let mut threads = tokio::runtime::Builder::new_multi_thread();
+        let runtime = threads.worker_threads(4).enable_all().build()?;
+        return runtime.block_on(serve());
     }
-    say("attack", "p50", "p99", "of alone", "memory");
-    let mut alone = None;
+    let client = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    client.block_on(compare())
+}
+
+async fn compare() -> Result<()> {
+    say(["attack", "p50", "p99", "left alone", "", "ratio", "memory"]);
     for attack in [
         Attack::None,
         Attack::Heads,
@@ -45,29 +54,52 @@ async fn main() -> Result<()> {
         Attack::Streams,
     ] {
         let (mut process, address) = start().await?;
+        let (mut alone, alone_address) = start().await?;
         let attackers = attack.begin(address)?;
         // Half of the calls are made while the attack builds up, and only the others count.
-        measure(address).await?;
-        let mut times = measure(address).await?;
-        times.sort_unstable();
-        let (p50, p99) = (times[CALLS / 2], times[CALLS * 99 / 100]);
-        let alone = alone.get_or_insert(p99).as_secs_f64();
-        say(
+        measure([address, alone_address]).await?;
+        let [attacked, left_alone] = measure([address, alone_address]).await?;
+        say([
             &format!("{attack:?}"),
-            &format!("{p50:?}"),
-            &format!("{p99:?}"),
-            &format!("{:.2}×", p99.as_secs_f64() / alone),
+            &format!("{:?}", attacked.p50),
+            &format!("{:?}", attacked.p99),
+            &format!("{:?}", left_alone.p50),
+            &format!("{:?}", left_alone.p99),
+            &format!(
+                "{:.2}×",
+                attacked.p99.as_secs_f64() / left_alone.p99.as_secs_f64()
+            ),
             &peak(&process)?,
-        );
+        ]);
         attackers.shutdown_background();
         process.kill().await?;
+        alone.kill().await?;
     }
     Ok(())
 }
 
 #[expect(clippy::print_stdout, reason = "a program that is run by hand")]
-fn say(attack: &str, p50: &str, p99: &str, ratio: &str, memory: &str) {
-    println!("{attack:<10} {p50:>12} {p99:>12} {ratio:>10} {memory:>12}");
+fn say(row: [&str; 7]) {
+    for cell in row {
+        print!("{cell:>13}");
+    }
+    println!();
+}
+
+/// How long the calls to one server took.
+struct Latency {
+    p50: Duration,
+    p99: Duration,
+}
+
+impl Latency {
+    fn of(mut times: Vec<Duration>) -> Self {
+        times.sort_unstable();
+        Self {
+            p50: times[CALLS / 2],
+            p99: times[CALLS * 99 / 100],
+        }
+    }
 }
 
 async fn serve() -> Result<()> {
@@ -117,34 +149,59 @@ fn peak(process: &Child) -> Result<String> {
     Ok(line.unwrap_or("unknown").trim().to_owned())
 }
 
-/// Calls a tool over and over; connects again when the server closed the connection.
-async fn measure(address: SocketAddr) -> Result<Vec<Duration>> {
-    let body = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"hello","arguments":{},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}"#;
-    let request = post(
-        address,
-        "mcp-protocol-version: 2026-07-28\r\nmcp-method: tools/call\r\nmcp-name: hello\r\n",
-        body,
-    );
-    let mut connection = None;
-    let mut times = Vec::with_capacity(CALLS);
-    while times.len() < CALLS {
-        let started = Instant::now();
-        let mut stream = match connection.take() {
-            Some(stream) => stream,
-            None => BufReader::new(TcpStream::connect(address).await?),
-        };
-        stream.write_all(request.as_bytes()).await?;
-        let Some((head, _)) = answer(&mut stream).await? else {
-            continue;
-        };
-        if !head.starts_with("HTTP/1.1 200") {
-            return Err(format!("the healthy client was refused: {head}").into());
+/// Calls a tool over and over, by turns at both servers.
+async fn measure(addresses: [SocketAddr; 2]) -> Result<[Latency; 2]> {
+    let mut clients = addresses.map(Healthy::new);
+    for _ in 0..CALLS {
+        for client in &mut clients {
+            client.call().await?;
+            tokio::time::sleep(REST).await;
         }
-        times.push(started.elapsed());
-        connection = Some(stream);
-        tokio::time::sleep(REST).await;
     }
-    Ok(times)
+    Ok(clients.map(|client| Latency::of(client.times)))
+}
+
+/// A client that behaves.
+struct Healthy {
+    address: SocketAddr,
+    request: String,
+    connection: Option<BufReader<TcpStream>>,
+    times: Vec<Duration>,
+}
+
+impl Healthy {
+    fn new(address: SocketAddr) -> Self {
+        let body = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"hello","arguments":{},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}"#;
+        let headers =
+            "mcp-protocol-version: 2026-07-28\r\nmcp-method: tools/call\r\nmcp-name: hello\r\n";
+        Self {
+            address,
+            request: post(address, headers, body),
+            connection: None,
+            times: Vec::with_capacity(CALLS),
+        }
+    }
+
+    /// Connects again when the server has closed the connection.
+    async fn call(&mut self) -> Result<()> {
+        loop {
+            let started = Instant::now();
+            let mut stream = match self.connection.take() {
+                Some(stream) => stream,
+                None => BufReader::new(TcpStream::connect(self.address).await?),
+            };
+            stream.write_all(self.request.as_bytes()).await?;
+            let Some((head, _)) = answer(&mut stream).await? else {
+                continue;
+            };
+            if !head.starts_with("HTTP/1.1 200") {
+                return Err(format!("the healthy client was refused: {head}").into());
+            }
+            self.times.push(started.elapsed());
+            self.connection = Some(stream);
+            return Ok(());
+        }
+    }
 }
 
 fn post(address: SocketAddr, headers: &str, body: &str) -> String {

@@ -4,7 +4,9 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use attache_chat::{Message, TurnEnd};
-use attache_host::policy::{Answer, Asking, Consent, Question, Remember};
+use attache_host::Host;
+use attache_host::policy::{Remember, Scope};
+use attache_host::questions::{Answer, QuestionKind, Topic};
 use attache_testkit::chaos::{Action, Launch, Reply, When};
 use attache_testkit::model::{ModelReply, WireFormat};
 use serde_json::json;
@@ -26,28 +28,33 @@ async fn received(launch: &Launch, method: &str) {
     within(method, waiting).await;
 }
 
-/// A person who says the same to every question, and remembers what was asked.
-struct Person {
-    asked: Shared<Vec<(String, String)>>,
-    answer: Answer,
-}
-
-impl Consent for Person {
-    fn ask(&self, question: Question) -> Asking<'_> {
-        let asked = (question.name.to_string(), question.arguments);
-        self.asked.lock().unwrap().push(asked);
-        Box::pin(std::future::ready(self.answer))
-    }
-}
-
-fn person(answer: Answer) -> (Person, Shared<Vec<(String, String)>>) {
+/// A person who says the same to every question of a host; gives what was asked.
+fn person(host: &Host, answer: Answer) -> Shared<Vec<(String, String)>> {
     let asked: Shared<Vec<_>> = Arc::new(Mutex::new(Vec::new()));
-    let person = Person {
-        asked: asked.clone(),
-        answer,
-    };
-    (person, asked)
+    let questions = host.questions().clone();
+    let mut attached = questions.attach([Topic::Approval]);
+    let seen = asked.clone();
+    tokio::spawn(async move {
+        while let Some(question) = attached.next().await {
+            if let QuestionKind::Approval(call) = &question.kind {
+                let name = format!("{}/{}", question.server, call.tool);
+                let arguments = call.arguments.as_str().to_owned();
+                seen.lock().unwrap().push((name, arguments));
+            }
+            questions.answer(question.id, answer.clone()).unwrap();
+        }
+    });
+    asked
 }
+
+const ALLOW: Answer = Answer::Allow {
+    remember: Remember::Once,
+    scope: Scope::Tool,
+};
+const DENY: Answer = Answer::Deny {
+    remember: Remember::Once,
+    scope: Scope::Tool,
+};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_question_about_a_note_is_answered_through_search_and_read() {
@@ -78,16 +85,16 @@ async fn a_question_about_a_note_is_answered_through_search_and_read() {
             ModelReply::calling(&[("c2", "read_resource", &json!({"uri": uri}).to_string())]),
             ModelReply::saying("You noted: Breathe."),
         ];
-        let (person, asked) = person(Answer::Allow(Remember::Once));
         let mut talk = Talk::with(
             format,
             replies,
             [("notes", notes)],
             |_| {},
-            |builder| builder.consent(person),
+            |it| it,
             settings(),
         )
         .await;
+        let asked = person(talk.chat.host(), ALLOW);
         assert_eq!(
             talk.ask("What did I note about the morning?")
                 .await
@@ -331,27 +338,23 @@ async fn arguments_that_are_none_are_told_and_nothing_is_called() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_refused_call_is_not_made_and_the_model_is_told() {
-    for (answer, words) in [
-        (Some(Answer::Deny(Remember::Once)), "user refused"),
-        (None, "nobody to ask"),
-    ] {
+    for (answer, words) in [(Some(DENY), "user refused"), (None, "nobody to ask")] {
         let replies = [
             ModelReply::calling(&[("a", "one__act", "{}")]),
             ModelReply::saying("ok"),
         ];
-        let build = |builder: attache_host::HostBuilder| match answer {
-            Some(answer) => builder.consent(person(answer).0),
-            None => builder,
-        };
         let mut talk = Talk::with(
             WireFormat::Completions,
             replies,
             [("one", server(&["act"]))],
             |_| {},
-            build,
+            |it| it,
             settings(),
         )
         .await;
+        if let Some(answer) = answer {
+            person(talk.chat.host(), answer);
+        }
         talk.ask("act").await.unwrap();
         assert!(talk.told()[0].contains(words), "{:?}", talk.told());
         assert_eq!(talk.launches[0].received_of("tools/call").unwrap().len(), 0);

@@ -5,22 +5,26 @@
 //! yes (C-ELIC-12, C-ELIC-13).
 
 mod calls;
+#[cfg(feature = "chat")]
+mod lending;
 mod sampling;
 
 use std::io::BufRead as _;
 use std::sync::Arc;
 
-use attache::host::config::ServerName;
-use attache::host::questions::{Answering, Questions};
-use attache::protocol::{
-    ChoiceOption, CreateMessageParams, CreateMessageResult, ElicitMode, ElicitParams, ElicitResult,
-    Extra, FieldKind, FormField, FormSchema, Json,
+use attache::host::policy::{Remember, Scope};
+use attache::host::questions::{
+    Answer, Askable, Attached, Question, QuestionKind, Questions, Topic,
 };
-use attache::{ElicitationModes, Refusal, SamplingTools};
+use attache::protocol::{
+    ChoiceOption, ElicitParams, Extra, FieldKind, FormField, FormSchema, Json,
+};
+use attache::{ElicitationModes, SamplingTools};
 use serde_json::Value;
 use tokio::sync::{Mutex, mpsc};
 
-pub(crate) use calls::GivenBeforehand;
+#[cfg(feature = "chat")]
+pub(crate) use lending::LentModel;
 
 use crate::output::{Output, Style, Text};
 
@@ -50,11 +54,140 @@ enum NoAnswer {
     Cancelled,
 }
 
-impl From<NoAnswer> for ElicitResult {
+impl From<NoAnswer> for Answer {
     fn from(no: NoAnswer) -> Self {
         match no {
-            NoAnswer::Declined => Self::decline(),
-            NoAnswer::Cancelled => Self::cancel(),
+            NoAnswer::Declined => Self::Decline,
+            NoAnswer::Cancelled => Self::Cancel,
+        }
+    }
+}
+
+/// What the terminal can answer. A tool that has changed is looked at with `attache trust`, and
+/// folders are not asked for.
+const TOPICS: [Topic; 4] = [
+    Topic::Approval,
+    Topic::ElicitForm,
+    Topic::ElicitUrl,
+    Topic::Sampling,
+];
+
+/// What servers are told of the user at the terminal.
+const ASKABLE: Askable = Askable {
+    elicitation: Some(ElicitationModes::FormAndUrl),
+    sampling: Some(SamplingTools::Refused),
+    roots: false,
+};
+
+/// What the user has said about calls on the command line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Consent {
+    /// Nothing: they are asked.
+    Asked,
+    /// Yes to each.
+    Given,
+}
+
+/// Who can be asked during a command.
+pub(crate) struct Asker {
+    terminal: Option<TerminalQuestions>,
+    /// A model that answers in place of the person.
+    #[cfg(feature = "chat")]
+    model: Option<LentModel>,
+}
+
+impl Asker {
+    /// The person at the terminal, if there is one.
+    pub(crate) fn usual(output: &Output) -> Self {
+        let terminal = output
+            .can_ask()
+            .then(|| TerminalQuestions::new(output.clone()));
+        Self {
+            terminal,
+            #[cfg(feature = "chat")]
+            model: None,
+        }
+    }
+
+    /// The person in a conversation, and the model it is held with.
+    #[cfg(feature = "chat")]
+    pub(crate) fn in_conversation(
+        output: &Output,
+        lines: attache_chat::terminal::Lines,
+        model: Option<LentModel>,
+    ) -> Self {
+        let terminal = TerminalQuestions {
+            output: output.clone(),
+            lines: Arc::new(Mutex::new(Lines::Shared(lines))),
+        };
+        Self {
+            terminal: Some(terminal),
+            model,
+        }
+    }
+
+    /// What servers are told of it. Without a user to ask, they are not told that they could
+    /// (C-ELIC-01).
+    pub(crate) fn askable(&self) -> Askable {
+        match self.terminal {
+            Some(_) => ASKABLE,
+            None => Askable::default(),
+        }
+    }
+}
+
+/// The face of one command: answers what its host is asked, for as long as it is polled.
+pub(crate) struct Face {
+    questions: Questions,
+    attached: Attached,
+    asker: Asker,
+    consent: Consent,
+}
+
+impl Face {
+    /// A face for what can be answered here; none if nothing can.
+    pub(crate) fn attach(questions: &Questions, asker: Asker, consent: Consent) -> Option<Self> {
+        let topics = match (&asker.terminal, consent) {
+            (Some(_), _) => &TOPICS[..],
+            (None, Consent::Given) => &[Topic::Approval],
+            (None, Consent::Asked) => return None,
+        };
+        Some(Self {
+            questions: questions.clone(),
+            attached: questions.attach(topics.iter().copied()),
+            asker,
+            consent,
+        })
+    }
+
+    /// Answers one question after the other until the host is gone. A question that is withdrawn
+    /// meanwhile, or answered elsewhere, is left.
+    pub(crate) async fn run(mut self) {
+        while let Some(question) = self.attached.next().await {
+            let answer = tokio::select! {
+                biased;
+                () = self.questions.closed(question.id) => continue,
+                answer = self.answer(&question) => answer,
+            };
+            // It may have been withdrawn in this instant.
+            let _ = self.questions.answer(question.id, answer);
+        }
+    }
+
+    async fn answer(&self, question: &Question) -> Answer {
+        match (&question.kind, &self.asker.terminal) {
+            #[cfg(feature = "chat")]
+            (QuestionKind::Sampling(request), Some(terminal)) if self.asker.model.is_some() => {
+                let server = question.server.as_str();
+                lending::answer(self.asker.model.as_ref(), server, request, terminal).await
+            }
+            (QuestionKind::Approval(_), _) if self.consent == Consent::Given => Answer::Allow {
+                remember: Remember::Once,
+                scope: Scope::Tool,
+            },
+            (_, Some(terminal)) => terminal.answer(question).await,
+            // It is attached for nothing else.
+            (_, None) => Answer::Cancel,
         }
     }
 }
@@ -67,24 +200,32 @@ impl TerminalQuestions {
         }
     }
 
-    /// Asks through lines that something else reads as well.
-    #[cfg(feature = "chat")]
-    pub(crate) fn through(output: Output, lines: attache_chat::terminal::Lines) -> Self {
-        Self {
-            output,
-            lines: Arc::new(Mutex::new(Lines::Shared(lines))),
-        }
-    }
-
     /// Asks one question; others wait for their turn.
-    async fn ask(&self, server: &str, question: ElicitParams) -> ElicitResult {
+    async fn answer(&self, question: &Question) -> Answer {
         let mut lines = self.lines.lock().await;
-        let dialogue = self.begin(server, &mut lines);
-        let answer = match question.mode() {
-            ElicitMode::Url => dialogue.ask_url(&question, &mut lines).await,
-            _ => dialogue.ask_form(&question, &mut lines).await,
+        let lines = &mut *lines;
+        let asker = match question.kind {
+            QuestionKind::Approval(_) => "attache",
+            _ => question.server.as_str(),
         };
-        answer.unwrap_or_else(Into::into)
+        let dialogue = self.begin(asker, lines);
+        match &question.kind {
+            QuestionKind::Approval(call) => {
+                let answer = dialogue.ask_for_call(&question.server, call, lines).await;
+                answer.unwrap_or(calls::DENIED)
+            }
+            QuestionKind::Sampling(request) => dialogue.ask_for_model(request, lines).await,
+            QuestionKind::ElicitUrl(params) => {
+                let answer = dialogue.ask_url(params, lines).await;
+                answer.unwrap_or_else(Into::into)
+            }
+            QuestionKind::ElicitForm(params) => {
+                let answer = dialogue.ask_form(params, lines).await;
+                answer.unwrap_or_else(Into::into)
+            }
+            // The terminal is attached for no other kind.
+            _ => Answer::Cancel,
+        }
     }
 
     /// Asks a yes-or-no question of our own.
@@ -104,40 +245,12 @@ impl TerminalQuestions {
     }
 }
 
-impl Questions for TerminalQuestions {
-    fn elicitation(&self) -> Option<ElicitationModes> {
-        Some(ElicitationModes::FormAndUrl)
-    }
-
-    fn elicit(&self, server: ServerName, question: ElicitParams) -> Answering<ElicitResult> {
-        let asker = self.clone();
-        Box::pin(async move { asker.ask(server.as_str(), question).await })
-    }
-
-    fn sampling(&self) -> Option<SamplingTools> {
-        Some(SamplingTools::Refused)
-    }
-
-    fn sample(
-        &self,
-        server: ServerName,
-        request: CreateMessageParams,
-    ) -> Answering<Result<CreateMessageResult, Refusal>> {
-        let asker = self.clone();
-        Box::pin(async move {
-            let mut lines = asker.lines.lock().await;
-            let dialogue = asker.begin(server.as_str(), &mut lines);
-            dialogue.ask_for_model(&request, &mut lines).await
-        })
-    }
-}
-
 impl Dialogue {
     async fn ask_form(
         &self,
         question: &ElicitParams,
         lines: &mut Lines,
-    ) -> Result<ElicitResult, NoAnswer> {
+    ) -> Result<Answer, NoAnswer> {
         let form = match question.form() {
             Ok(form) if form.required_unknown.is_empty() => form,
             _ => {
@@ -159,7 +272,9 @@ impl Dialogue {
         self.output.aside_text(&text);
         self.consent(&format!("send this to {}?", self.server), lines)
             .await?;
-        Ok(ElicitResult::accept(answer))
+        Ok(Answer::Accept {
+            content: Some(answer),
+        })
     }
 
     async fn fill_in(&self, form: &FormSchema, lines: &mut Lines) -> Result<Json, NoAnswer> {
@@ -201,7 +316,7 @@ impl Dialogue {
         &self,
         question: &ElicitParams,
         lines: &mut Lines,
-    ) -> Result<ElicitResult, NoAnswer> {
+    ) -> Result<Answer, NoAnswer> {
         let url = question.url.as_deref().unwrap_or_default();
         let Some(host) = trustworthy_host(url) else {
             self.output.note(&format!(
@@ -217,7 +332,7 @@ impl Dialogue {
         self.output.aside_text(&text);
         self.consent("will you open it in your browser?", lines)
             .await?;
-        Ok(ElicitResult::accept_url())
+        Ok(Answer::Accept { content: None })
     }
 
     /// Goes on with a clear yes only.
@@ -391,20 +506,40 @@ fn read_lines() -> mpsc::Receiver<String> {
 
 #[cfg(test)]
 mod tests {
+    use attache::host::questions::Answerer;
+
     use super::*;
     use crate::output::{Format, Verbosity};
 
-    async fn answer(question: &str, typed: &[&str]) -> String {
-        let asker = TerminalQuestions {
+    /// A terminal at which these lines are typed.
+    pub(super) fn terminal(typed: &[&str]) -> TerminalQuestions {
+        TerminalQuestions {
             output: Output::new(Format::Human, Verbosity::Normal),
             lines: Arc::new(Mutex::new(Lines::Scripted(
                 typed.iter().map(|line| (*line).to_owned()).collect(),
             ))),
+        }
+    }
+
+    pub(super) fn question(kind: QuestionKind) -> Question {
+        Question {
+            id: 1,
+            since_ms: 0,
+            request: None,
+            server: "demo".parse().unwrap(),
+            who: Answerer::Person,
+            kind,
+        }
+    }
+
+    async fn answer(params: &str, typed: &[&str]) -> String {
+        let params: ElicitParams = serde_json::from_str(params).unwrap();
+        let kind = match params.url {
+            Some(_) => QuestionKind::ElicitUrl(Box::new(params)),
+            None => QuestionKind::ElicitForm(Box::new(params)),
         };
-        let result = asker
-            .ask("demo", serde_json::from_str(question).unwrap())
-            .await;
-        serde_json::to_string(&result).unwrap()
+        let answer = terminal(typed).answer(&question(kind)).await;
+        serde_json::to_string(&answer).unwrap()
     }
 
     const FORM: &str = r#"{"message":"who?","requestedSchema":{"type":"object","properties":{
@@ -420,20 +555,20 @@ mod tests {
         let typed = ["", "x", "Ada", "-1", "37", "", "Green", "mo, tu", "y"];
         assert_eq!(
             answer(FORM, &typed).await,
-            r#"{"action":"accept","content":{"name":"Ada","age":37,"sure":true,"colour":"g","days":["mo","tu"]}}"#
+            r#"{"accept":{"content":{"name":"Ada","age":37,"sure":true,"colour":"g","days":["mo","tu"]}}}"#
         );
         let typed = ["Ada", "", "no", "", "", "maybe", "yes"];
         assert_eq!(
             answer(FORM, &typed).await,
-            r#"{"action":"accept","content":{"name":"Ada","sure":false}}"#
+            r#"{"accept":{"content":{"name":"Ada","sure":false}}}"#
         );
     }
 
     // C-ELIC-09.
     #[tokio::test]
     async fn saying_no_and_leaving_are_always_possible_and_differ() {
-        let decline = r#"{"action":"decline"}"#;
-        let cancel = r#"{"action":"cancel"}"#;
+        let decline = r#""decline""#;
+        let cancel = r#""cancel""#;
         for (typed, expected) in [
             (&["/decline"][..], decline),
             (&["Ada", "/decline"], decline),
@@ -450,8 +585,8 @@ mod tests {
     #[tokio::test]
     async fn addresses_need_a_yes_and_a_safe_scheme() {
         let question = |url: &str| format!(r#"{{"mode":"url","message":"go","url":"{url}"}}"#);
-        let accept = r#"{"action":"accept"}"#;
-        let decline = r#"{"action":"decline"}"#;
+        let accept = r#"{"accept":{}}"#;
+        let decline = r#""decline""#;
         for (url, typed, expected) in [
             ("https://example.org/x", "y", accept),
             ("https://example.org/x", "n", decline),

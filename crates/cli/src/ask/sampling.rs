@@ -3,7 +3,7 @@
 //! There is no model here: the person sees the whole conversation, and answers in its place or
 //! says no. Nothing is sent without having been seen (X-SAMP-05).
 
-use attache::Refusal;
+use attache::host::questions::Answer;
 use attache::protocol::{Content, CreateMessageParams, CreateMessageResult};
 
 use super::{CANCEL, DECLINE, Dialogue, Lines, NoAnswer};
@@ -12,32 +12,28 @@ use crate::output::{Style, Text, human};
 /// What an answer says it comes from: no model.
 const MODEL: &str = "person-at-terminal";
 
-#[cfg(feature = "chat")]
-impl super::TerminalQuestions {
+impl Dialogue {
     /// Shows what a server wants a model to answer, and asks whether it may have that.
-    pub(crate) async fn lends_model(
+    #[cfg(feature = "chat")]
+    pub(super) async fn lends_model(
         &self,
-        server: &str,
         model: &str,
         request: &CreateMessageParams,
+        lines: &mut Lines,
     ) -> bool {
-        let mut lines = self.lines.lock().await;
-        let dialogue = self.begin(server, &mut lines);
-        let mut text = dialogue.conversation(request);
+        let mut text = self.conversation(request);
         let most = format!("at most {} tokens", request.max_tokens);
         text.faint(&most).end_line();
         self.output.aside_text(&text);
-        let question = format!("let {model} answer this for {server}?");
-        dialogue.consent(&question, &mut lines).await.is_ok()
+        let question = format!("let {model} answer this for {}?", self.server);
+        self.consent(&question, lines).await.is_ok()
     }
-}
 
-impl Dialogue {
     pub(super) async fn ask_for_model(
         &self,
         request: &CreateMessageParams,
         lines: &mut Lines,
-    ) -> Result<CreateMessageResult, Refusal> {
+    ) -> Answer {
         let mut text = self.conversation(request);
         let rules = format!(
             "there is no model here: answer in its place, in one line and at most {} tokens; \
@@ -46,10 +42,16 @@ impl Dialogue {
         );
         text.faint(&rules).end_line();
         self.output.aside_text(&text);
+        let refused = |reason: &str| Answer::Refuse {
+            reason: reason.to_owned(),
+        };
         match self.model_answer(lines).await {
-            Ok(answer) => Ok(CreateMessageResult::new(MODEL, Content::text(answer))),
-            Err(NoAnswer::Declined) => Err(Refusal::new("the user declined")),
-            Err(NoAnswer::Cancelled) => Err(Refusal::new("the user left the question")),
+            Ok(answer) => {
+                let message = CreateMessageResult::new(MODEL, Content::text(answer));
+                Answer::Message(Box::new(message))
+            }
+            Err(NoAnswer::Declined) => refused("the user declined"),
+            Err(NoAnswer::Cancelled) => refused("the user left the question"),
         }
     }
 
@@ -79,39 +81,28 @@ impl Dialogue {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
-    use attache::host::questions::Questions as _;
-    use tokio::sync::Mutex;
-
-    use super::super::TerminalQuestions;
+    use super::super::tests::{question, terminal};
     use super::*;
-    use crate::output::{Format, Output, Verbosity};
+    use attache::host::questions::QuestionKind;
 
-    async fn answer(typed: &[&str]) -> Result<CreateMessageResult, Refusal> {
-        let asker = TerminalQuestions {
-            output: Output::new(Format::Human, Verbosity::Normal),
-            lines: Arc::new(Mutex::new(Lines::Scripted(
-                typed.iter().map(|line| (*line).to_owned()).collect(),
-            ))),
-        };
+    async fn answer(typed: &[&str]) -> Answer {
         let request = r#"{"messages":[{"role":"user","content":{"type":"text","text":"hi"}}],
             "maxTokens":9}"#;
-        let server = "demo".parse().unwrap();
-        asker
-            .sample(server, serde_json::from_str(request).unwrap())
-            .await
+        let request = serde_json::from_str(request).unwrap();
+        let question = question(QuestionKind::Sampling(request));
+        terminal(typed).answer(&question).await
     }
 
     #[tokio::test]
     async fn a_person_answers_for_a_model_or_says_no() {
-        let given = answer(&["hello", "y"]).await.unwrap();
+        let given = answer(&["hello", "y"]).await;
         assert_eq!(
             serde_json::to_string(&given).unwrap(),
-            r#"{"role":"assistant","content":{"type":"text","text":"hello"},"model":"person-at-terminal"}"#
+            r#"{"message":{"role":"assistant","content":{"type":"text","text":"hello"},"model":"person-at-terminal"}}"#
         );
         for typed in [&["/decline"][..], &["hello", "n"], &["/cancel"], &[]] {
-            assert!(answer(typed).await.is_err(), "{typed:?}");
+            let refused = answer(typed).await;
+            assert!(matches!(refused, Answer::Refuse { .. }), "{typed:?}");
         }
     }
 }

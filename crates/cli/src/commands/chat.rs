@@ -1,6 +1,5 @@
 //! `attache chat`.
 
-mod asking;
 mod talk;
 
 use std::io::{IsTerminal as _, Read as _};
@@ -9,7 +8,6 @@ use std::sync::Arc;
 
 use attache::Secret;
 use attache::authorization::CredentialStore;
-use attache::host::Lifetime;
 use attache::host::config::ChatConfig;
 use attache::host::redact::Redactor;
 use attache_chat::terminal::{JsonFace, PipeFace};
@@ -135,14 +133,11 @@ impl Verb for Chat {
                 redactor,
                 resume: self.resumed(),
                 first: self.prompt.join(" "),
-                is_approved: self.yes,
             };
             return talk.run(context).await;
         }
         let question = self.question(is_piped)?;
-        let host = context
-            .open_with(selection, |builder| builder.lifetime(Lifetime::Kept))
-            .await?;
+        let host = context.open(selection.kept()).await?;
         let mut chat = Conversation::new(host.host.clone(), model, settings);
         // A single question is kept only where it is asked to go on with something.
         if let (Some(sessions), Some(resume)) = (sessions, self.resumed()) {

@@ -50,7 +50,7 @@ struct ServerDocument<'a> {
     name: &'a str,
     state: &'static str,
     era: Option<&'a str>,
-    revision: Option<&'static str>,
+    revision: Option<&'a str>,
     server_info: Option<&'a Implementation>,
     counts: Option<Counts>,
     /// When the counts were true, if it has not answered now.
@@ -287,7 +287,7 @@ impl Seen {
         let (era, revision, server_info) = match &self.state {
             State::Known(server, client) => (
                 server.era.as_deref(),
-                server.revision,
+                server.revision.as_deref(),
                 client.as_ref().and_then(Client::server),
             ),
             State::Misconfigured | State::Waiting(_) => (None, None, None),

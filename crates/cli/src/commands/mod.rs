@@ -5,11 +5,11 @@
 
 use std::cell::OnceCell;
 
-#[cfg(feature = "chat")]
-use attache::host::HostBuilder;
 use attache::protocol::LogLevel;
 
 pub(crate) use self::complete::{Known, Typed};
+#[cfg(feature = "chat")]
+use crate::ask::Asker;
 use crate::command_host::CommandHost;
 use crate::failure::{Exit, Failure};
 use crate::invocation::Invocation;
@@ -131,15 +131,15 @@ impl Context {
         self.opened(opened, log_level).await
     }
 
-    /// The same with questions answered as `ask` arranges it.
+    /// The same with somebody else to ask.
     #[cfg(feature = "chat")]
     pub(crate) async fn open_with(
         &self,
         selection: ServerSelection,
-        ask: impl FnOnce(HostBuilder) -> HostBuilder,
+        asker: Asker,
     ) -> Result<&CommandHost, Failure> {
         let log_level = selection.log_level();
-        let opened = CommandHost::open_with(selection, &self.output, ask)?;
+        let opened = CommandHost::open_with(selection, &self.output, asker)?;
         self.opened(opened, log_level).await
     }
 

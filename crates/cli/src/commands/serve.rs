@@ -57,6 +57,12 @@ pub(crate) struct Serve {
     protocol: Option<Revision>,
 }
 
+impl Serve {
+    pub(crate) fn is_over_http(&self) -> bool {
+        self.http.is_some()
+    }
+}
+
 /// The ready-made servers.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Served {

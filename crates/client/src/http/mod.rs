@@ -1,4 +1,4 @@
-//! MCP over HTTP: Streamable HTTP of both eras, and the older HTTP+SSE.
+//! MCP over HTTP: Streamable HTTP of both eras, the older HTTP+SSE, and WebSockets.
 //!
 //! Owns addresses, headers, sessions, event streams and the pace of reconnecting. It knows nothing
 //! of the meaning of calls, and of authorization only its seam. A connection sees it as an
@@ -18,6 +18,7 @@ mod sse;
 mod streamable;
 mod target;
 mod unawaited;
+mod websocket;
 
 pub use error::HttpError;
 pub(crate) use send::Wire;
@@ -25,3 +26,4 @@ pub(crate) use sse::{SseTransport, SseUnavailable};
 pub(crate) use streamable::Streamable;
 pub use target::HttpFlavor;
 pub(crate) use target::HttpTarget;
+pub(crate) use websocket::WebSocket;

@@ -1,5 +1,6 @@
 //! An HTTP server one can connect to: its address, and how to reach it.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -101,8 +102,15 @@ impl HttpTarget {
 
     fn build(&self) -> Result<reqwest::Client, String> {
         let route = self.route()?;
-        let builder = reqwest::Client::builder()
-            .tls_backend_preconfigured(tls::settings(&route, self.server.ca_file.as_deref())?)
+        let mut tls = tls::settings(&route, self.server.ca_file.as_deref())?;
+        let mut builder = reqwest::Client::builder();
+        if self.server.is_websocket() {
+            // A socket begins as a request of this version and no other.
+            tls.alpn_protocols = vec![b"http/1.1".to_vec()];
+            builder = builder.http1_only();
+        }
+        let builder = builder
+            .tls_backend_preconfigured(tls)
             .redirect(Policy::custom(follow))
             .referer(false)
             .connect_timeout(CONNECT_PATIENCE)
@@ -117,13 +125,20 @@ impl HttpTarget {
     }
 }
 
+/// The address for requests; a WebSocket is opened by one too.
 fn read_address(address: &str) -> Result<Url, String> {
-    let url = Url::parse(address).map_err(|error| format!("{address:?} is no address: {error}"))?;
-    match url.scheme() {
-        "http" | "https" if url.has_host() => Ok(url),
-        scheme => Err(format!(
-            "{address:?} is no address of an MCP server: it begins with {scheme}:, not with \
-             http: or https:"
+    let requested = match address.strip_prefix("ws") {
+        Some(rest) => Cow::Owned(format!("http{rest}")),
+        None => Cow::Borrowed(address),
+    };
+    let url =
+        Url::parse(&requested).map_err(|error| format!("{address:?} is no address: {error}"))?;
+    match HttpServer::is_address(address) && url.has_host() {
+        true => Ok(url),
+        false => Err(format!(
+            "{address:?} is no address of an MCP server: it begins with {}:, not with {}",
+            url.scheme(),
+            HttpServer::address_forms()
         )),
     }
 }
@@ -168,6 +183,8 @@ mod tests {
         for (address, expected) in [
             ("http://127.0.0.1:9/mcp", Ok(())),
             ("https://example.org", Ok(())),
+            ("ws://127.0.0.1:9/ws", Ok(())),
+            ("wss://example.org", Ok(())),
             ("ftp://example.org", Err("begins with ftp:")),
             ("example.org/mcp", Err("no address")),
             ("http://", Err("no address")),

@@ -13,6 +13,7 @@ mod reconnecting;
 mod sessions;
 mod streams;
 mod tls;
+mod websocket;
 
 use std::time::Duration;
 

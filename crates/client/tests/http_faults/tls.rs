@@ -1,5 +1,6 @@
 //! Servers behind TLS: roots, names, dates, and HTTP/2 over it.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -51,6 +52,12 @@ impl Root {
     ) -> TlsDoor {
         let identity = self.authority.identity(name, validity).unwrap();
         TlsDoor::open(web.address(), identity, offer).await.unwrap()
+    }
+
+    /// A door to whatever listens at an address.
+    pub(crate) async fn door_to(&self, upstream: SocketAddr, offer: Offer) -> TlsDoor {
+        let identity = self.authority.identity("127.0.0.1", Validity::Now).unwrap();
+        TlsDoor::open(upstream, identity, offer).await.unwrap()
     }
 
     /// A server that is known by this root.

@@ -114,6 +114,24 @@ async fn python_sdk_1_30() {
         .await;
 }
 
+// Seed 001 names WebSockets among the transports; version 1 of the Python SDK has them.
+#[tokio::test]
+async fn python_sdk_1_30_over_a_websocket() {
+    let running = Listening::start("/alive", |port| {
+        let mut command = Command::new(installed("python-legacy/bin/python"));
+        command
+            .arg(script("websocket_adder.py"))
+            .arg(port.to_string());
+        command
+    });
+    let running = running.unwrap();
+    let url = running.url().replace("http:", "ws:");
+    adds(Server::http(url.replace("/alive", "/ws")), "WebSocket").await;
+    // An address that takes no WebSocket says so.
+    let error = Server::http(&url).connect().await.unwrap_err();
+    assert!(error.to_string().contains("WebSocket"), "{error}");
+}
+
 #[tokio::test]
 async fn fastmcp_2_14() {
     Adder::python("python-fastmcp2", "fastmcp_adder.py", "http")

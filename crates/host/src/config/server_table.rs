@@ -243,12 +243,13 @@ fn crosses_the_network_in_plain(url: &str) -> bool {
 }
 
 fn check_url(section: &Section<'_>, key: &str, url: &str) {
-    let rest = url
-        .strip_prefix("https://")
-        .or_else(|| url.strip_prefix("http://"));
-    let Some(rest) = rest else {
-        let complaint = Complaint::new("the URL begins neither with https:// nor with http://");
-        section.complain(key, complaint);
+    let parts = url.split_once("://");
+    let Some((_, rest)) = parts.filter(|_| HttpServer::is_address(url)) else {
+        let message = format!(
+            "the URL does not begin with {}",
+            HttpServer::address_forms()
+        );
+        section.complain(key, Complaint::new(message));
         return;
     };
     let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();

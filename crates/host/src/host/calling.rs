@@ -86,18 +86,18 @@ impl Call {
             server: server_handle.name().clone(),
             error: ClientError::Input(format!("the arguments of {tool}: {problem}")),
         })?;
-        permit(&server_handle, &name, &arguments, self.asker).await?;
-        let number = server_handle.shared.events.next_request();
         let about = About {
             method: CallTool::NAME,
             name: Some(tool),
-            number,
+            origin: Some(self.asker),
+            number: server_handle.shared.events.next_request(),
         };
+        permit(&server_handle, &name, &arguments, about).await?;
         let mut outdating = Outdating::new(&server_handle, tool);
         let options = self.options;
         let work = |client: Client| {
             let request = client.call(tool, &arguments);
-            send(options.apply(request, &server_handle, number))
+            send(options.apply(request, &server_handle, about.number))
         };
         let repeatable = server_handle.repeatable(tool);
         outdating.arm();
@@ -175,8 +175,9 @@ pub(super) async fn permit(
     server_handle: &Arc<ServerHandle>,
     name: &ToolName,
     arguments: &Json,
-    asker: CallOrigin,
+    about: About<'_>,
 ) -> Result<(), Error> {
+    let asker = about.origin.unwrap_or(CallOrigin::Program);
     let config = server_handle.config();
     let tool = name.tool.as_str();
     if !config.tool_filter.passes(tool) {
@@ -218,8 +219,9 @@ pub(super) async fn permit(
         server,
         rules: &config.policy,
         tool: &definition,
-        arguments: arguments.as_str(),
+        arguments,
         asker,
+        request: about.number,
     });
     match passed.await {
         Ok(permit) => {

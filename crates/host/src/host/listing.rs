@@ -219,7 +219,7 @@ fn answered<T: Listable>(
     let remembered = match outdated {
         Some((entries, age)) => {
             let age_ms = u64::try_from(age.as_millis()).unwrap_or(u64::MAX);
-            let saved_ms = crate::events::now_ms().saturating_sub(age_ms);
+            let saved_ms = crate::journal::now_ms().saturating_sub(age_ms);
             Some((saved_ms, entries.clone()))
         }
         None => server_handle

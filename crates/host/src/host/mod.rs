@@ -38,11 +38,11 @@ use crate::accounts::Accounts;
 use crate::config::{Config, ServerConfig, ServerName, Source};
 use crate::disk::Disk;
 use crate::error::Error;
-use crate::events::{Events, now_ms};
+use crate::events::{EventKind, Events, TooOld};
 use crate::nearest::nearest;
-use crate::policy::{self, Answers, Consent, Pins};
+use crate::policy::{Answers, Pins};
 use crate::probes::Probes;
-use crate::questions::{NobodyToAsk, Questions};
+use crate::questions::{Askable, Questions};
 use crate::snapshot::{Offers, Snapshot};
 use crate::supervisor::Patience;
 
@@ -109,9 +109,9 @@ pub struct HostBuilder {
     state_folder: Option<PathBuf>,
     probes_folder: Option<PathBuf>,
     lifetime: Lifetime,
-    questions: Arc<dyn Questions>,
+    askable: Askable,
+    kept_events: Option<usize>,
     accounts: Accounts,
-    consent: Arc<dyn Consent>,
     answers: Arc<Answers>,
     pins: Arc<Pins>,
 }
@@ -188,22 +188,24 @@ impl HostBuilder {
         self
     }
 
-    /// Who answers the questions of servers. Nobody by default.
-    pub fn questions(mut self, questions: impl Questions) -> Self {
-        self.questions = Arc::new(questions);
+    /// What servers are told that they may ask. Nothing by default; a face that is
+    /// [attached](Questions::attach) answers.
+    pub fn askable(mut self, askable: Askable) -> Self {
+        self.askable = askable;
+        self
+    }
+
+    /// Keeps the last `count` events, and at most [`EVENT_BYTES`](crate::events::EVENT_BYTES) of
+    /// them, for faces that come later or come back: see [`Host::events_after`]. Without it events
+    /// are made and kept only while there is a reader.
+    pub fn keep_events(mut self, count: usize) -> Self {
+        self.kept_events = Some(count);
         self
     }
 
     /// The logins at servers behind a URL. By default there are none, and nobody to log in.
     pub fn accounts(mut self, accounts: Accounts) -> Self {
         self.accounts = accounts;
-        self
-    }
-
-    /// Who is asked whether a call may be made. Nobody by default, so what would be asked is
-    /// refused.
-    pub fn consent(mut self, consent: impl Consent + 'static) -> Self {
-        self.consent = Arc::new(consent);
         self
     }
 
@@ -232,14 +234,14 @@ impl HostBuilder {
             identity: self.config.client.or(self.identity),
             cache_bytes: self.config.cache_bytes,
             concurrent_starts: self.config.concurrent_starts,
-            questions: self.questions,
+            askable: self.askable,
+            kept_events: self.kept_events,
             accounts: self.accounts,
             lifetime: self.lifetime,
             state,
             probes,
             pins: self.pins,
             answers: self.answers,
-            consent: self.consent,
             rules: self.config.policy,
         }));
         let configured = self.config.servers.into_values();
@@ -271,9 +273,9 @@ impl Host {
             state_folder: None,
             probes_folder: None,
             lifetime: Lifetime::default(),
-            questions: Arc::new(NobodyToAsk),
+            askable: Askable::default(),
+            kept_events: None,
             accounts: Accounts::in_memory(),
-            consent: Arc::new(policy::NobodyToAsk),
             answers: Arc::new(Answers::in_memory()),
             pins: Arc::new(Pins::in_memory()),
         }
@@ -281,26 +283,46 @@ impl Host {
 
     /// What happens, from now on.
     pub fn events(&self) -> Events {
-        self.shared().events.subscribe()
+        self.shared().events.events()
+    }
+
+    /// What happens after the event of this number: first what has happened since, as far as it is
+    /// kept (see [`HostBuilder::keep_events`]), then what happens from now on, without a gap and
+    /// without repetition.
+    pub fn events_after(&self, seq: u64) -> Result<Events, TooOld> {
+        self.shared().events.events_after(seq)
+    }
+
+    /// The host at this moment, and what happens after it: how a face begins, whether or not events
+    /// are kept.
+    pub fn follow(&self) -> (Snapshot, Events) {
+        let (snapshot, events) = self.shared().events.follow();
+        (self.completed(snapshot), events)
     }
 
     /// The host at this moment.
     pub fn snapshot(&self) -> Snapshot {
-        let shared = self.shared();
-        Snapshot {
-            at_ms: now_ms(),
-            servers: self
-                .server_handles()
-                .iter()
-                .map(|it| it.snapshot())
-                .collect(),
-            cache: shared.cache.snapshot(),
-            dropped_events: shared.events.dropped(),
-            dropped_log_lines: shared
-                .state
-                .as_ref()
-                .map_or(0, |state| state.disk.dropped()),
+        self.completed(self.shared().events.snapshot())
+    }
+
+    /// The questions that wait for an answer, and how to answer them.
+    pub fn questions(&self) -> &Questions {
+        &self.shared().questions
+    }
+
+    /// Adds what is not told in events.
+    fn completed(&self, mut snapshot: Snapshot) -> Snapshot {
+        for server in &mut snapshot.servers {
+            if let Some(server_handle) = self.known_server(server.name.as_str()) {
+                server.offers = server_handle.offers();
+                server.requests = server_handle.request_counts();
+            }
         }
+        let shared = self.shared();
+        snapshot.cache = shared.cache.snapshot();
+        let disk = shared.state.as_ref().map(|state| &state.disk);
+        snapshot.dropped_log_lines = disk.map_or(0, Disk::dropped);
+        snapshot
     }
 
     /// The configuration of a server.
@@ -425,6 +447,7 @@ impl Host {
 
     fn remove(&self, name: &ServerName) {
         self.inner.server_handles.write().remove(name);
+        self.shared().events.record(name, EventKind::Removed);
     }
 
     /// All servers, by name.

@@ -13,11 +13,10 @@ use super::shared::Shared;
 use crate::cache::Epochs;
 use crate::catalog::ListKind;
 use crate::config::{ServerConfig, ServerName};
-use crate::error::Failure;
-use crate::events::EventKind;
+use crate::events::{EventKind, StateChange};
 use crate::redact::Redactor;
-use crate::snapshot::ServerState;
-use crate::supervisor::Observer;
+use crate::snapshot::{ConnectionSnapshot, ServerState};
+use crate::supervisor::{Circumstances, Observer};
 
 #[derive(Clone)]
 pub(crate) struct ServerObserver {
@@ -133,8 +132,8 @@ impl ServerObserver {
 }
 
 impl Observer for ServerObserver {
-    fn state(&self, state: ServerState, failure: Option<&Failure>) {
-        let cause = failure.map(|failure| self.clean(&failure.cause.to_string()));
+    fn state(&self, state: ServerState, now: Circumstances<'_>) {
+        let cause = now.failure.map(|it| self.clean(&it.cause.to_string()));
         match &cause {
             Some(cause) => {
                 let text = format!("{}: {cause}", state.as_str());
@@ -142,8 +141,15 @@ impl Observer for ServerObserver {
             }
             None => self.shared.log(&self.name, "state", state.as_str()),
         }
-        self.shared
-            .emit(&self.name, || EventKind::State { state, cause });
+        let change = StateChange {
+            state,
+            starts: now.starts,
+            cause,
+            stderr: now.failure.map_or_else(Vec::new, |it| it.stderr.clone()),
+            connection: now.client.map(ConnectionSnapshot::of).unwrap_or_default(),
+        };
+        let events = &self.shared.events;
+        events.record(&self.name, EventKind::State(change));
     }
 
     fn disconnected(&self) {

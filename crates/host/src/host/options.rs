@@ -42,17 +42,22 @@ impl RequestOptions {
         if let Some(maximum) = self.maximum {
             request = request.maximum(maximum);
         }
-        if let Some(listener) = self.on_progress.clone() {
+        let listener = self.on_progress.clone();
+        // A face that follows what happens wants to see how far everything is.
+        if listener.is_some() || server_handle.shared.events.is_heard() {
             let (shared, server) = (server_handle.shared.clone(), server_handle.name().clone());
             request = request.on_progress(move |note| {
-                shared.emit(&server, || EventKind::Progress {
+                let progress = EventKind::Progress {
                     request: number,
                     progress: note.progress,
                     total: note.total,
                     message: note.message.clone(),
-                });
-                let mut listener = listener.lock();
-                listener(note);
+                };
+                shared.events.record(&server, progress);
+                if let Some(listener) = &listener {
+                    let mut listener = listener.lock();
+                    listener(note);
+                }
             });
         }
         request

@@ -98,6 +98,7 @@ impl Host {
         let about = About {
             method: Complete::NAME,
             name: Some(argument),
+            origin: None,
             number: self.shared().events.next_request(),
         };
         let complete = |client: Client| {
@@ -175,6 +176,7 @@ impl GetPrompt {
         let about = About {
             method: protocol::GetPrompt::NAME,
             name: Some(name),
+            origin: None,
             number,
         };
         let get = |client: Client| {

@@ -23,10 +23,11 @@ use crate::config::{CallRetry, ReadOnlyHint, ServerConfig, ServerName};
 use crate::error::Error;
 use crate::events::EventKind;
 use crate::manifest::{Manifest, Remembered};
-use crate::policy::PinnedServer;
+use crate::policy::{CallOrigin, PinnedServer};
+use crate::questions::{CURRENT_REQUEST, ServerQuestions};
 use crate::redact::Redactor;
 use crate::retry::{Backoff, Repeatable};
-use crate::snapshot::{FailureSnapshot, Offers, RequestCounts, ServerSnapshot, ServerState};
+use crate::snapshot::{Offers, RequestCounts};
 use crate::supervisor::{Connection, Patience, ServerMaker, Supervised, Target};
 
 /// How long a list is good enough to check calls, although the server has announced another. A
@@ -73,11 +74,12 @@ enum Memory {
 pub(crate) struct About<'a> {
     pub(crate) method: &'static str,
     pub(crate) name: Option<&'a str>,
+    pub(crate) origin: Option<CallOrigin>,
     pub(crate) number: u64,
 }
 
 /// A request as it is told in events: also one that is dropped has an end.
-struct RequestSpan<'a> {
+pub(crate) struct RequestSpan<'a> {
     server_handle: &'a ServerHandle,
     number: u64,
     began: Instant,
@@ -85,14 +87,17 @@ struct RequestSpan<'a> {
 }
 
 impl<'a> RequestSpan<'a> {
-    fn begin(server_handle: &'a ServerHandle, about: About<'_>) -> Self {
+    pub(crate) fn begin(server_handle: &'a ServerHandle, about: About<'_>) -> Self {
+        let sent = EventKind::Sent {
+            request: about.number,
+            method: about.method.into(),
+            about: about.name.map(str::to_owned),
+            origin: about.origin,
+        };
         server_handle
             .shared
-            .emit(&server_handle.name, || EventKind::Sent {
-                request: about.number,
-                method: about.method,
-                about: about.name.map(str::to_owned),
-            });
+            .events
+            .record(&server_handle.name, sent);
         Self {
             server_handle,
             number: about.number,
@@ -101,21 +106,21 @@ impl<'a> RequestSpan<'a> {
         }
     }
 
-    fn end(mut self, ending: Option<Ending>) {
-        self.ending = ending;
+    /// Tells how the request ended.
+    pub(crate) fn end<T>(mut self, answer: &Result<T, ClientError>) {
+        self.ending = match answer {
+            Ok(_) => Some(Ending::Result),
+            Err(error) => error.ending(),
+        };
     }
 }
 
 impl Drop for RequestSpan<'_> {
     fn drop(&mut self) {
         let Self { server_handle, .. } = self;
-        server_handle
-            .shared
-            .emit(&server_handle.name, || EventKind::Ended {
-                request: self.number,
-                ending: self.ending,
-                after_ms: u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX),
-            });
+        let after_ms = u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let events = &server_handle.shared.events;
+        events.ended(&server_handle.name, self.number, self.ending, after_ms);
     }
 }
 
@@ -125,10 +130,17 @@ impl ServerHandle {
         provenance: Provenance,
         shared: Arc<Shared>,
     ) -> Arc<Self> {
+        // Told before its driver can tell anything of it.
+        shared.events.added(&config);
         Arc::new_cyclic(|server_handle| {
             let epochs = Arc::<Epochs>::default();
             let supervised = config.enabled.then(|| {
-                let (questions, accounts) = (&shared.questions, &shared.accounts);
+                let accounts = &shared.accounts;
+                let questions = &ServerQuestions {
+                    server: config.name.clone(),
+                    askable: shared.askable,
+                    queue: shared.questions.clone(),
+                };
                 let folders = shared.state.as_ref().map(|state| state.folders.as_path());
                 let target = match &provenance {
                     Provenance::Configured => Target::new(&config, questions, accounts)
@@ -300,11 +312,9 @@ impl ServerHandle {
             let connection = supervised.ready_after(former, patience).await?;
             let first_sent = *first_sent.get_or_insert_with(Instant::now);
             let span = RequestSpan::begin(self, about);
-            let answer = work(connection.client).await;
-            span.end(match &answer {
-                Ok(_) => Some(Ending::Result),
-                Err(error) => error.ending(),
-            });
+            let answer = CURRENT_REQUEST.scope(about.number, work(connection.client));
+            let answer = answer.await;
+            span.end(&answer);
             let error = match answer {
                 Ok(answer) => return Ok(answer),
                 Err(error) => error,
@@ -449,6 +459,7 @@ impl ServerHandle {
         let about = About {
             method: T::METHOD,
             name: None,
+            origin: None,
             number: self.shared.events.next_request(),
         };
         let epochs = &self.epochs;
@@ -568,6 +579,7 @@ impl ServerHandle {
         let about = About {
             method: ReadResource::NAME,
             name: Some(uri),
+            origin: None,
             number,
         };
         let what = What::Contents(uri.into());
@@ -662,51 +674,26 @@ impl ServerHandle {
         });
     }
 
-    /// The server at this moment.
-    pub(crate) fn snapshot(&self) -> ServerSnapshot {
-        let config = self.config();
-        let target = config.server.transport().to_string();
-        // Arguments hold secrets as often as variables do.
-        let target = Redactor::for_servers([&*config])
-            .redact(&target)
-            .into_owned();
-        let status = self.supervised.as_ref().map(Supervised::status);
-        let client = status.as_ref().and_then(|status| status.client.as_ref());
-        let calls = client.map(|client| client.statistics().calls);
+    /// How long the lists are that are known.
+    pub(crate) fn offers(&self) -> Offers {
         let length = |kind: ListKind| {
             let cached = self.shared.cache.last_known(&self.key(What::List(kind)))?;
             cached.length()
         };
-        ServerSnapshot {
-            name: self.name.clone(),
-            state: status
-                .as_ref()
-                .map_or(ServerState::Disabled, |status| status.state),
-            since_ms: status.as_ref().map_or(0, |status| status.since_ms),
-            target,
-            starts: status.as_ref().map_or(0, |status| status.starts),
-            process_id: client.and_then(Client::process_id),
-            era: client.map(|client| client.revision().era().to_string()),
-            revision: client.map(|client| client.revision().as_str()),
-            calls_itself: client
-                .and_then(Client::server)
-                .map(|server| format!("{} {}", server.name, server.version)),
-            offers: Offers {
-                tools: length(ListKind::Tools),
-                resources: length(ListKind::Resources),
-                templates: length(ListKind::Templates),
-                prompts: length(ListKind::Prompts),
-            },
-            requests: calls.map(|calls| RequestCounts {
-                issued: calls.issued,
-                open: calls.open,
-            }),
-            last_failure: status
-                .and_then(|status| status.last_failure)
-                .map(|failure| FailureSnapshot {
-                    cause: failure.cause.to_string(),
-                    stderr: failure.stderr.clone(),
-                }),
+        Offers {
+            tools: length(ListKind::Tools),
+            resources: length(ListKind::Resources),
+            templates: length(ListKind::Templates),
+            prompts: length(ListKind::Prompts),
         }
+    }
+
+    /// The requests on its present connection.
+    pub(crate) fn request_counts(&self) -> Option<RequestCounts> {
+        let calls = self.running()?.statistics().calls;
+        Some(RequestCounts {
+            issued: calls.issued,
+            open: calls.open,
+        })
     }
 }

@@ -11,11 +11,12 @@ use crate::accounts::Accounts;
 use crate::cache::Cache;
 use crate::config::{PolicyRules, ServerConfig, ServerName};
 use crate::disk::{Disk, Writing};
-use crate::events::{EventKind, EventSource, now_ms};
+use crate::events::EventKind;
+use crate::journal::{Journal, now_ms};
 use crate::log_files;
-use crate::policy::{Answers, Consent, Gate, Pins};
+use crate::policy::{Answers, Gate, Pins};
 use crate::probes::Probes;
-use crate::questions::Questions;
+use crate::questions::{Askable, Questions};
 use crate::supervisor::StartPlaces;
 
 /// How long a host is meant to live, which decides what is worth doing in advance.
@@ -32,8 +33,10 @@ pub(crate) struct Shared {
     /// How this client names itself to servers whose configuration does not say it.
     identity: Option<Implementation>,
     pub(crate) cache: Cache,
-    pub(crate) events: EventSource,
-    pub(crate) questions: Arc<dyn Questions>,
+    pub(crate) events: Journal,
+    pub(crate) questions: Questions,
+    /// What servers are told that they may ask.
+    pub(crate) askable: Askable,
     pub(crate) accounts: Accounts,
     pub(crate) lifetime: Lifetime,
     /// The folder of manifests and the thread that writes, if there is a state folder.
@@ -42,7 +45,6 @@ pub(crate) struct Shared {
     pub(crate) probes: Option<Arc<Probes>>,
     pub(crate) pins: Arc<Pins>,
     pub(crate) answers: Arc<Answers>,
-    pub(crate) consent: Arc<dyn Consent>,
     pub(crate) start_places: StartPlaces,
     gate: RwLock<Arc<Gate>>,
 }
@@ -61,37 +63,40 @@ pub(crate) struct Parts {
     pub(crate) identity: Option<Implementation>,
     pub(crate) cache_bytes: u64,
     pub(crate) concurrent_starts: usize,
-    pub(crate) questions: Arc<dyn Questions>,
+    pub(crate) askable: Askable,
+    /// How many events are kept without a reader.
+    pub(crate) kept_events: Option<usize>,
     pub(crate) accounts: Accounts,
     pub(crate) lifetime: Lifetime,
     pub(crate) state: Option<State>,
     pub(crate) probes: Option<Arc<Probes>>,
     pub(crate) pins: Arc<Pins>,
     pub(crate) answers: Arc<Answers>,
-    pub(crate) consent: Arc<dyn Consent>,
     pub(crate) rules: PolicyRules,
 }
 
 impl Shared {
     pub(crate) fn new(parts: Parts) -> Self {
+        let events = Journal::new(parts.kept_events);
+        let questions = Questions::new(events.core.clone());
         let gate = Gate::new(
             parts.rules,
             parts.answers.clone(),
             parts.pins.clone(),
-            parts.consent.clone(),
+            questions.clone(),
         );
         Self {
             identity: parts.identity,
             cache: Cache::new(parts.cache_bytes),
-            events: EventSource::new(),
-            questions: parts.questions,
+            events,
+            questions,
+            askable: parts.askable,
             accounts: parts.accounts,
             lifetime: parts.lifetime,
             state: parts.state,
             probes: parts.probes,
             pins: parts.pins,
             answers: parts.answers,
-            consent: parts.consent,
             // Without a place, no list would ever end.
             start_places: Arc::new(Semaphore::new(parts.concurrent_starts.max(1))),
             gate: RwLock::new(Arc::new(gate)),
@@ -116,7 +121,7 @@ impl Shared {
             rules,
             self.answers.clone(),
             self.pins.clone(),
-            self.consent.clone(),
+            self.questions.clone(),
         );
         *self.gate.write() = Arc::new(gate);
     }
@@ -126,9 +131,9 @@ impl Shared {
         self.state.is_some() || self.events.is_heard()
     }
 
-    /// Tells those who listen to events.
+    /// Tells those who listen of something that changes no state, request or question.
     pub(crate) fn emit(&self, server: &ServerName, kind: impl FnOnce() -> EventKind) {
-        self.events.emit(server, kind);
+        self.events.tell(server, kind);
     }
 
     /// Writes a line to the server's log file, if there are log files. Secrets are gone already.

@@ -3,10 +3,13 @@
 //! The same steps as any call up to the request itself: name, policy and pins, a running server.
 //! What becomes of the task is the caller's affair.
 
+use attache_client::protocol::{CallTool, Method as _};
 use attache_client::{Error as ClientError, TaskStart};
 
 use super::calling::{Call, permit};
+use super::server_handle::{About, RequestSpan};
 use crate::error::Error;
+use crate::questions::CURRENT_REQUEST;
 use crate::supervisor::Patience;
 
 impl Call {
@@ -24,11 +27,20 @@ impl Call {
                 "the arguments of {tool}: {problem}"
             )))
         })?;
-        permit(&server_handle, &name, &arguments, self.asker).await?;
+        let about = About {
+            method: CallTool::NAME,
+            name: Some(tool),
+            origin: Some(self.asker),
+            number: server_handle.shared.events.next_request(),
+        };
+        permit(&server_handle, &name, &arguments, about).await?;
         let connection = server_handle
             .connection_after(0, Patience::Persistent)
             .await?;
+        let span = RequestSpan::begin(&server_handle, about);
         let started = connection.client.call_as_task(tool, arguments, None);
-        started.await.map_err(failed)
+        let started = CURRENT_REQUEST.scope(about.number, started).await;
+        span.end(&started);
+        started.map_err(failed)
     }
 }

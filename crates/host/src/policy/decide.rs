@@ -3,12 +3,14 @@
 use std::fmt;
 
 use attache_client::protocol::Tool;
+use serde::{Deserialize, Serialize};
 
 use crate::config::{Decision, Pattern, PolicyRules, ReadOnlyHint};
 use crate::names::ToolName;
 
 /// Who wants a call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum CallOrigin {
     /// A person typed it, with these arguments. That is its own consent where no rule says to ask.
     Person,

@@ -45,7 +45,8 @@ impl Pin {
 
 /// One line of a definition, or of the difference between two. The text comes from the server:
 /// escape it before it is drawn (S13).
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum DiffLine {
     /// It is in both.
     Kept(String),

@@ -4,14 +4,15 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use attache_client::protocol::Tool;
+use attache_client::protocol::{Json, Tool};
 
 use super::{
-    Answer, Answers, CallOrigin, Consent, Drift, Hints, PinState, PinnedServer, Pins, Question,
-    Reason, Verdict, decide,
+    Answer, Answers, CallOrigin, Drift, Hints, PinState, PinnedServer, Pins, Reason, Verdict,
+    decide,
 };
 use crate::config::{Decision, PolicyRules};
 use crate::names::ToolName;
+use crate::questions::{self, Approval, QuestionKind, Questions};
 
 /// Decides about calls, asking the user where that is needed.
 ///
@@ -22,7 +23,7 @@ pub struct Gate {
     rules: PolicyRules,
     answers: Arc<Answers>,
     pins: Arc<Pins>,
-    consent: Arc<dyn Consent>,
+    questions: Questions,
 }
 
 /// A call that is to be made.
@@ -36,10 +37,12 @@ pub struct WantedCall<'a> {
     pub rules: &'a PolicyRules,
     /// How the server describes the tool.
     pub tool: &'a Tool,
-    /// The arguments, as JSON text, shown in the question.
-    pub arguments: &'a str,
+    /// The arguments, shown in the question.
+    pub arguments: &'a Json,
     /// Who wants it.
     pub asker: CallOrigin,
+    /// The number of its request, which questions name.
+    pub request: u64,
 }
 
 /// A call may be made.
@@ -102,13 +105,13 @@ impl Gate {
         rules: PolicyRules,
         answers: Arc<Answers>,
         pins: Arc<Pins>,
-        consent: Arc<dyn Consent>,
+        questions: Questions,
     ) -> Self {
         Self {
             rules,
             answers,
             pins,
-            consent,
+            questions,
         }
     }
 
@@ -129,24 +132,16 @@ impl Gate {
             let name = name.clone();
             return Err(Refused::Policy { name, verdict });
         }
-        let pinned = self.pinned(&call)?;
+        let pinned = self.pinned(&call).await?;
         let mut permit = Permit {
             reason: verdict.reason.clone(),
             not_stored: None,
         };
         if verdict.decision == Decision::Ask {
-            if !self.consent.can_ask() {
+            let Some(answer) = self.ask(&call, &verdict).await else {
                 let name = name.clone();
                 return Err(Refused::NobodyToAsk { name, verdict });
-            }
-            let question = Question {
-                name: name.clone(),
-                title: tool.title.clone(),
-                description: tool.description.clone(),
-                arguments: call.arguments.to_owned(),
-                verdict,
             };
-            let answer = self.consent.ask(question).await;
             permit.not_stored = failure(self.answers.remember(name, answer));
             permit.reason = Reason::Asked;
             if matches!(answer, Answer::Deny(_)) {
@@ -168,14 +163,48 @@ impl Gate {
         Ok(permit)
     }
 
+    /// Puts the call to the user; none if no face can.
+    async fn ask(&self, call: &WantedCall<'_>, verdict: &Verdict) -> Option<Answer> {
+        let approval = QuestionKind::Approval(Box::new(Approval {
+            tool: call.name.tool.clone(),
+            title: call.tool.title.clone(),
+            description: call.tool.description.clone(),
+            arguments: call.arguments.clone(),
+            because: verdict.to_string(),
+        }));
+        let answer = self
+            .questions
+            .ask(Some(call.request), &call.name.server, approval);
+        match answer.await? {
+            questions::Answer::Allow { remember, .. } => Some(Answer::Allow(remember)),
+            questions::Answer::Deny { remember, .. } => Some(Answer::Deny(remember)),
+            // The queue takes no other answer to this question.
+            _ => None,
+        }
+    }
+
+    /// Whether the user accepts a tool as it is now. A lock file is not theirs to overrule here.
+    async fn accepts(&self, call: &WantedCall<'_>, drift: &Drift) -> bool {
+        if drift.lock.is_some() {
+            return false;
+        }
+        let question = QuestionKind::Drift(Box::new(drift.clone()));
+        let answer = self
+            .questions
+            .ask(Some(call.request), &call.name.server, question);
+        matches!(answer.await, Some(questions::Answer::Accept { .. }))
+    }
+
     /// Whether the tool may be called as far as pins are concerned.
-    fn pinned(&self, call: &WantedCall<'_>) -> Result<Pinned, Refused> {
+    async fn pinned(&self, call: &WantedCall<'_>) -> Result<Pinned, Refused> {
         let Some(server) = call.server else {
             return Ok(Pinned::Same);
         };
         match self.pins.state(server, call.tool) {
             Ok(PinState::New) => Ok(Pinned::New),
             Ok(PinState::Same) => Ok(Pinned::Same),
+            // What is accepted is pinned as a tool that is new.
+            Ok(PinState::Drifted(drift)) if self.accepts(call, &drift).await => Ok(Pinned::New),
             Ok(PinState::Drifted(drift)) => Err(Refused::Drifted(drift)),
             Ok(PinState::NotLocked { file }) => Err(Refused::NotLocked {
                 name: call.name.clone(),
@@ -235,18 +264,36 @@ mod tests {
 
     use super::*;
     use crate::config::{ServerConfig, ServerName, Source};
-    use crate::policy::{Asking, NobodyToAsk, Remember};
+    use crate::journal::Journal;
+    use crate::policy::{Remember, Scope};
+    use crate::questions::{Question, Topic};
     use attache_client::Server;
-    use attache_client::protocol::Json;
 
-    /// Gives one answer always, and keeps the questions.
-    struct Script(Answer, Mutex<Vec<Question>>);
+    /// A face that gives one answer always, and keeps the questions.
+    struct Script {
+        journal: Journal,
+        asked: Arc<Mutex<Vec<Arc<Question>>>>,
+    }
 
-    impl Consent for Script {
-        fn ask(&self, question: Question) -> Asking<'_> {
-            self.1.lock().push(question);
-            Box::pin(std::future::ready(self.0))
+    impl Script {
+        fn approvals(&self) -> Vec<Approval> {
+            let asked = self.asked.lock();
+            let approvals = asked.iter().filter_map(|question| match &question.kind {
+                QuestionKind::Approval(approval) => Some((**approval).clone()),
+                _ => None,
+            });
+            approvals.collect()
         }
+    }
+
+    const fn allow(remember: Remember) -> questions::Answer {
+        let scope = Scope::Tool;
+        questions::Answer::Allow { remember, scope }
+    }
+
+    const fn deny(remember: Remember) -> questions::Answer {
+        let scope = Scope::Tool;
+        questions::Answer::Deny { remember, scope }
     }
 
     fn name() -> ToolName {
@@ -259,15 +306,34 @@ mod tests {
         tool
     }
 
-    fn gate(rules: PolicyRules, answer: Answer) -> (Gate, Arc<Script>) {
-        let script = Arc::new(Script(answer, Mutex::default()));
+    fn gate(rules: PolicyRules, answer: questions::Answer) -> (Gate, Script) {
+        let (gate, journal) = unattended(rules);
+        let questions = Questions::new(journal.core.clone());
+        let topic = match answer {
+            questions::Answer::Accept { .. } => Topic::Drift,
+            _ => Topic::Approval,
+        };
+        let mut face = questions.attach([topic]);
+        let asked = Arc::<Mutex<Vec<Arc<Question>>>>::default();
+        let seen = asked.clone();
+        tokio::spawn(async move {
+            while let Some(question) = face.next().await {
+                seen.lock().push(question.clone());
+                questions.answer(question.id, answer.clone()).unwrap();
+            }
+        });
+        (gate, Script { journal, asked })
+    }
+
+    fn unattended(rules: PolicyRules) -> (Gate, Journal) {
+        let journal = Journal::new(None);
         let gate = Gate::new(
             rules,
             Arc::new(Answers::in_memory()),
             Arc::new(Pins::in_memory()),
-            script.clone(),
+            Questions::new(journal.core.clone()),
         );
-        (gate, script)
+        (gate, journal)
     }
 
     async fn pass(gate: &Gate, tool: &Tool, asker: CallOrigin) -> Result<Permit, Refused> {
@@ -276,8 +342,9 @@ mod tests {
             server: Some(&server()),
             rules: &PolicyRules::default(),
             tool,
-            arguments: r#"{"id":7}"#,
+            arguments: &Json::parse(r#"{"id":7}"#).unwrap(),
             asker,
+            request: 1,
         })
         .await
     }
@@ -291,34 +358,40 @@ mod tests {
     // C-TOOL-17.
     #[tokio::test]
     async fn a_program_is_asked_for_and_the_question_shows_the_arguments() {
-        let (gate, script) = gate(PolicyRules::default(), Answer::Allow(Remember::Session));
+        let (gate, script) = gate(PolicyRules::default(), allow(Remember::Session));
         for _ in 0..2 {
             pass(&gate, &tool("Deletes."), CallOrigin::Program)
                 .await
                 .unwrap();
         }
-        let questions = script.1.lock();
-        assert_eq!(questions.len(), 1, "the session's answer is remembered");
-        assert_eq!(questions[0].arguments, r#"{"id":7}"#);
-        assert_eq!(questions[0].name, name());
-        assert_eq!(questions[0].description.as_deref(), Some("Deletes."));
+        let approvals = script.approvals();
+        assert_eq!(approvals.len(), 1, "the session's answer is remembered");
+        assert_eq!(approvals[0].arguments.as_str(), r#"{"id":7}"#);
+        assert_eq!(approvals[0].tool, "delete");
+        assert_eq!(approvals[0].description.as_deref(), Some("Deletes."));
+        let question = script.asked.lock()[0].clone();
+        assert_eq!(
+            (question.server.as_str(), question.request),
+            ("notes", Some(1))
+        );
+        assert_eq!(script.journal.snapshot().questions.len(), 0);
     }
 
     #[tokio::test]
     async fn once_means_once_and_a_refusal_is_remembered_for_programs() {
-        let (asking, script) = gate(PolicyRules::default(), Answer::Allow(Remember::Once));
+        let (asking, script) = gate(PolicyRules::default(), allow(Remember::Once));
         for _ in 0..2 {
             pass(&asking, &tool(""), CallOrigin::Program).await.unwrap();
         }
-        assert_eq!(script.1.lock().len(), 2);
+        assert_eq!(script.approvals().len(), 2);
 
-        let (refusing, script) = gate(PolicyRules::default(), Answer::Deny(Remember::Session));
+        let (refusing, script) = gate(PolicyRules::default(), deny(Remember::Session));
         for _ in 0..2 {
             pass(&refusing, &tool(""), CallOrigin::Program)
                 .await
                 .unwrap_err();
         }
-        assert_eq!(script.1.lock().len(), 1);
+        assert_eq!(script.approvals().len(), 1);
         pass(&refusing, &tool(""), CallOrigin::Person)
             .await
             .unwrap();
@@ -326,12 +399,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_typed_call_is_its_own_consent_but_not_above_a_denial() {
-        let typed = Gate::new(
-            PolicyRules::default(),
-            Arc::new(Answers::in_memory()),
-            Arc::new(Pins::in_memory()),
-            Arc::new(NobodyToAsk),
-        );
+        let (typed, _journal) = unattended(PolicyRules::default());
         let permit = pass(&typed, &tool(""), CallOrigin::Person).await.unwrap();
         assert_eq!(permit.reason, Reason::Typed);
         pass(&typed, &tool(""), CallOrigin::Program)
@@ -342,7 +410,7 @@ mod tests {
             deny: vec!["*/delete".into()],
             ..PolicyRules::default()
         };
-        let (denying, script) = gate(rules, Answer::Allow(Remember::Always));
+        let (denying, script) = gate(rules, allow(Remember::Always));
         let refused = pass(&denying, &tool(""), CallOrigin::Person)
             .await
             .unwrap_err();
@@ -350,7 +418,7 @@ mod tests {
             refused.to_string(),
             "notes/delete may not be called: the policy for all servers forbids it, by \"*/delete\""
         );
-        assert!(script.1.lock().is_empty());
+        assert!(script.approvals().is_empty());
     }
 
     #[tokio::test]
@@ -359,30 +427,25 @@ mod tests {
             ask: vec!["*/delete".into()],
             ..PolicyRules::default()
         };
-        let (allowing, script) = gate(asks(), Answer::Allow(Remember::Always));
+        let (allowing, script) = gate(asks(), allow(Remember::Always));
         for _ in 0..2 {
             pass(&allowing, &tool(""), CallOrigin::Person)
                 .await
                 .unwrap();
         }
-        assert_eq!(script.1.lock().len(), 1, "always is remembered");
-        assert_eq!(script.1.lock()[0].arguments, r#"{"id":7}"#);
+        assert_eq!(script.approvals().len(), 1, "always is remembered");
+        assert_eq!(script.approvals()[0].arguments.as_str(), r#"{"id":7}"#);
 
         // A refusal binds programs; the person is asked again.
-        let (refusing, script) = gate(asks(), Answer::Deny(Remember::Always));
+        let (refusing, script) = gate(asks(), deny(Remember::Always));
         for _ in 0..2 {
             pass(&refusing, &tool(""), CallOrigin::Person)
                 .await
                 .unwrap_err();
         }
-        assert_eq!(script.1.lock().len(), 2);
+        assert_eq!(script.approvals().len(), 2);
 
-        let nobody = Gate::new(
-            asks(),
-            Arc::new(Answers::in_memory()),
-            Arc::new(Pins::in_memory()),
-            Arc::new(NobodyToAsk),
-        );
+        let (nobody, _journal) = unattended(asks());
         let refused = pass(&nobody, &tool(""), CallOrigin::Person)
             .await
             .unwrap_err();
@@ -399,7 +462,7 @@ mod tests {
             allow: vec!["*".into()],
             ..PolicyRules::default()
         };
-        let (gate, script) = gate(rules, Answer::Allow(Remember::Always));
+        let (gate, script) = gate(rules, allow(Remember::Always));
         pass(&gate, &tool("Deletes a note."), CallOrigin::Program)
             .await
             .unwrap();
@@ -413,6 +476,26 @@ mod tests {
         pass(&gate, &tool("Deletes all."), CallOrigin::Program)
             .await
             .unwrap();
-        assert!(script.1.lock().is_empty());
+        assert!(script.approvals().is_empty());
+    }
+    // S4.
+    #[tokio::test]
+    async fn a_person_accepts_what_a_tool_has_become_and_it_is_pinned() {
+        let rules = PolicyRules {
+            allow: vec!["*".into()],
+            ..PolicyRules::default()
+        };
+        let (gate, script) = gate(rules, questions::Answer::Accept { content: None });
+        let origin = CallOrigin::Program;
+        pass(&gate, &tool("Deletes a note."), origin).await.unwrap();
+        for _ in 0..2 {
+            pass(&gate, &tool("Deletes all."), origin).await.unwrap();
+        }
+        let asked = script.asked.lock();
+        assert_eq!(asked.len(), 1, "what was accepted is pinned");
+        let QuestionKind::Drift(drift) = &asked[0].kind else {
+            panic!("expected a drift, got {:?}", asked[0].kind);
+        };
+        assert_eq!(drift.paths, ["description"]);
     }
 }

@@ -1,8 +1,8 @@
 //! Which tools may be called, and who says so.
 //!
-//! Owns the decision about a call ([`decide`]), the question to the user ([`Consent`]), the answers
-//! that are remembered ([`Answers`]) and the pinned definitions of tools ([`Pins`]). It knows
-//! neither how a question is shown nor how a call is made.
+//! Owns the decision about a call ([`decide`]), the answers that are remembered ([`Answers`]) and the
+//! pinned definitions of tools ([`Pins`]). Where the user has to be asked, it puts a question to the
+//! [queue](crate::questions). It knows neither how a question is shown nor how a call is made.
 //!
 //! # The order of decisions
 //!
@@ -29,7 +29,7 @@ mod lock;
 mod pins;
 
 pub use answers::Answers;
-pub use consent::{Answer, Asking, Consent, NobodyToAsk, Question, Remember};
+pub use consent::{Answer, Remember, Scope};
 pub use decide::{Breadth, CallOrigin, Hints, Reason, Verdict, decide};
 pub use definition::{DiffLine, whole};
 pub use gate::{Gate, Permit, Refused, WantedCall};

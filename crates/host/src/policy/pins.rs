@@ -79,11 +79,12 @@ pub enum PinState {
 }
 
 /// How a tool differs from what was approved.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Drift {
     /// The tool.
     pub name: ToolName,
     /// The lock file, if that is what it differs from, and not the user's own pin.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lock: Option<PathBuf>,
     /// Where it differs, such as `inputSchema.properties.path.type`.
     pub paths: Vec<String>,

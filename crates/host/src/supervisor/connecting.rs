@@ -18,7 +18,7 @@ use crate::accounts::Accounts;
 use crate::config::{Origin, ServerConfig};
 use crate::error::Cause;
 use crate::probes::{self, Probes};
-use crate::questions::Questions;
+use crate::questions::ServerQuestions;
 use crate::state_file;
 
 /// Makes a server to connect to, once for every start.
@@ -54,7 +54,7 @@ enum Source {
 impl Target {
     pub(crate) fn new(
         config: &ServerConfig,
-        questions: &Arc<dyn Questions>,
+        questions: &ServerQuestions,
         accounts: &Accounts,
     ) -> Self {
         let mut server = config.server();
@@ -65,7 +65,7 @@ impl Target {
                 if let Some(oauth) = oauth {
                     server = server.authorizer(Arc::new(oauth));
                 }
-                Source::Same(Box::new(with_questions(server, config, questions)))
+                Source::Same(Box::new(questions.put_on(server)))
             }
         };
         Self {
@@ -143,12 +143,12 @@ impl Target {
     pub(crate) fn made_by(
         maker: ServerMaker,
         config: &ServerConfig,
-        questions: &Arc<dyn Questions>,
+        questions: &ServerQuestions,
     ) -> Self {
         let (config, questions) = (config.clone(), questions.clone());
         Self {
             server: Source::Made(Arc::new(move || {
-                with_questions(maker().settings(config.settings()), &config, &questions)
+                questions.put_on(maker().settings(config.settings()))
             })),
             container: None,
             folder: None,
@@ -191,30 +191,6 @@ fn contain(server: &mut Server) -> Option<Container> {
         launch.args = container.args().to_vec();
     }
     Some(container)
-}
-
-/// Declares what the face can answer, and nothing else.
-fn with_questions(
-    mut server: Server,
-    config: &ServerConfig,
-    questions: &Arc<dyn Questions>,
-) -> Server {
-    if let Some(modes) = questions.elicitation() {
-        let (questions, name) = (questions.clone(), config.name.clone());
-        server = server.on_elicitation(modes, move |question| {
-            questions.elicit(name.clone(), question)
-        });
-    }
-    if let Some(tools) = questions.sampling() {
-        let (questions, name) = (questions.clone(), config.name.clone());
-        server = server.on_sampling(tools, move |request| {
-            questions.sample(name.clone(), request)
-        });
-    }
-    if let Some(roots) = questions.roots(&config.name) {
-        server = server.roots(roots);
-    }
-    server
 }
 
 /// Whether another start may succeed where this one failed. That would take so many processes.

@@ -15,7 +15,6 @@ use super::machine::{Action, Machine, MachineEvent, Phase, Remedy};
 use super::{Order, StartPlaces, Status};
 use crate::config::{ServerConfig, Start};
 use crate::error::{Cause, Failure};
-use crate::events::now_ms;
 use crate::snapshot::ServerState;
 
 /// How many last lines of stderr a failure keeps.
@@ -27,7 +26,7 @@ const PLACE_KEPT: Duration = Duration::from_secs(5);
 /// Who is told what happens to a server. Nothing here may wait: the driver's time is the server's.
 pub(crate) trait Observer: Send + Sync + 'static {
     /// The state is another one now.
-    fn state(&self, state: ServerState, failure: Option<&Failure>);
+    fn state(&self, state: ServerState, now: Circumstances<'_>);
 
     /// A connection has begun.
     fn connected(&self, client: &Client);
@@ -37,6 +36,16 @@ pub(crate) trait Observer: Send + Sync + 'static {
 
     /// Removes secrets from a line of the server.
     fn clean(&self, line: &str) -> String;
+}
+
+/// What belongs to a new state.
+pub(crate) struct Circumstances<'a> {
+    /// What has failed, if that is why.
+    pub(crate) failure: Option<&'a Failure>,
+    /// The connection, if it is ready.
+    pub(crate) client: Option<&'a Client>,
+    /// How often the server was started so far.
+    pub(crate) starts: u64,
 }
 
 struct Driver {
@@ -61,7 +70,6 @@ pub(super) fn start(
 ) -> watch::Receiver<Status> {
     let (status, published) = watch::channel(Status {
         state: ServerState::Configured,
-        since_ms: now_ms(),
         client: None,
         starts: 0,
         failures: 0,
@@ -262,12 +270,17 @@ impl Driver {
                 ServerState::BackingOff | ServerState::Parked => status.last_failure.as_deref(),
                 _ => None,
             };
-            self.observer.state(state, failure);
+            let client = self.client.as_ref();
+            let now = Circumstances {
+                failure,
+                client: client.filter(|_| state == ServerState::Ready),
+                starts: self.machine.starts(),
+            };
+            self.observer.state(state, now);
         }
         self.status.send_if_modified(|status| {
             if changed {
                 status.state = state;
-                status.since_ms = now_ms();
             }
             status.starts = self.machine.starts();
             status.queued = match action {

@@ -9,7 +9,8 @@ use tokio::time::Instant;
 
 use super::*;
 use crate::config::{ServerName, Source};
-use crate::questions::{NobodyToAsk, Questions};
+use crate::journal::Journal;
+use crate::questions::{Askable, Questions, ServerQuestions};
 use crate::supervisor::{Patience, ServerMaker, StartPlaces, Supervised};
 
 /// Writes down states and their times.
@@ -17,7 +18,7 @@ use crate::supervisor::{Patience, ServerMaker, StartPlaces, Supervised};
 struct Notebook(Mutex<Vec<(ServerState, Instant)>>);
 
 impl Observer for Notebook {
-    fn state(&self, state: ServerState, _failure: Option<&Failure>) {
+    fn state(&self, state: ServerState, _now: Circumstances<'_>) {
         self.0.lock().push((state, Instant::now()));
     }
 
@@ -65,7 +66,11 @@ fn supervised_in(
 ) -> Supervised {
     let name = ServerName::new("s").unwrap();
     let config = ServerConfig::new(name, Server::stdio("", [""; 0]), Source::program());
-    let questions: Arc<dyn Questions> = Arc::new(NobodyToAsk);
+    let questions = ServerQuestions {
+        server: config.name.clone(),
+        askable: Askable::default(),
+        queue: Questions::new(Journal::new(None).core.clone()),
+    };
     let target = Target::made_by(maker, &config, &questions);
     Supervised::new(&config, target, notebook.clone(), places)
 }

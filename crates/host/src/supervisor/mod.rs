@@ -17,7 +17,7 @@ use tokio::sync::{Semaphore, mpsc, watch};
 use tokio::time::Instant;
 
 pub(crate) use connecting::{ServerMaker, Target};
-pub(crate) use driver::Observer;
+pub(crate) use driver::{Circumstances, Observer};
 
 use crate::config::{ServerConfig, ServerName};
 use crate::error::{Cause, Error, Failure};
@@ -44,7 +44,6 @@ pub(crate) enum Order {
 #[derive(Clone)]
 pub(crate) struct Status {
     pub(crate) state: ServerState,
-    pub(crate) since_ms: u64,
     pub(crate) client: Option<Client>,
     pub(crate) starts: u64,
     /// How many starts or connections have failed; tells a new failure from an old one.

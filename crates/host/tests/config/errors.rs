@@ -137,7 +137,7 @@ fn transports() {
     for (url, cause) in [
         (
             "ftp://x",
-            "the URL begins neither with https:// nor with http://",
+            "the URL does not begin with https:// or http:// or wss:// or ws://",
         ),
         ("https://", "the URL names no host"),
         ("https://user@/x", "the URL names no host"),

@@ -5,9 +5,8 @@ use std::time::Duration;
 
 use attache_host::client::protocol::Tool;
 use attache_host::config::{PolicyRules, ReadOnlyHint, RetryOn, ServerConfig};
-use attache_host::policy::{
-    Answer, Asking, CallOrigin, Consent, PinnedServer, Pins, Question, Remember,
-};
+use attache_host::policy::{CallOrigin, PinnedServer, Pins, Remember, Scope};
+use attache_host::questions::{Answer, QuestionKind, Topic};
 use attache_host::{Error, Host, Lifetime, Refuser};
 use attache_testkit::chaos::{Action, Launch, When};
 use attache_testkit::scratch::Scratch;
@@ -152,33 +151,29 @@ fn a_typed_call_of_the_only_server_costs_no_list() {
     });
 }
 
-/// Gives one answer always, and keeps the questions.
-#[derive(Clone)]
-struct Always(Answer, Arc<Mutex<Vec<Question>>>);
-
-impl Consent for Always {
-    fn ask(&self, question: Question) -> Asking<'_> {
-        self.1.lock().unwrap().push(question);
-        Box::pin(std::future::ready(self.0))
-    }
-}
-
 // H-TOOL-15, H-SEC-01.
 #[test]
 fn a_programs_call_is_asked_for_with_its_arguments_and_refused_without_anybody() {
     guarded(async || {
-        let questions = Arc::<Mutex<Vec<Question>>>::default();
-        let consent = Always(Answer::Allow(Remember::Once), questions.clone());
-        let fleet = Fleet::with(
-            [("one", script())],
-            |_| {},
-            |builder| builder.consent(consent),
-        );
+        let fleet = Fleet::one(&script());
+        let questions = fleet.host.questions();
+        let mut face = questions.attach([Topic::Approval]);
         let call = fleet.host.call("echo", json!({"message": "hi"}));
-        assert_eq!(within("call", call).await.unwrap().text(), "hi");
-        let asked_for = questions.lock().unwrap().clone();
-        assert_eq!(asked_for.len(), 1);
-        assert_eq!(asked_for[0].arguments, r#"{"message":"hi"}"#);
+        let answered = async {
+            let question = face.next().await.unwrap();
+            let QuestionKind::Approval(approval) = &question.kind else {
+                panic!("expected an approval, got {question:?}");
+            };
+            assert_eq!(approval.arguments.as_str(), r#"{"message":"hi"}"#);
+            let allow = Answer::Allow {
+                remember: Remember::Once,
+                scope: Scope::Tool,
+            };
+            questions.answer(question.id, allow).unwrap();
+        };
+        let (answer, ()) = tokio::join!(within("call", call), within("face", answered));
+        assert_eq!(answer.unwrap().text(), "hi");
+        drop(face);
         fleet.finish().await;
 
         let nobody = Fleet::one(&script());

@@ -177,11 +177,8 @@ fn programs_that_are_wanted_together_start_one_after_another_and_all_answer() {
         while ready < names.len() {
             let event = within("event", events.next()).await.unwrap();
             ready += usize::from(matches!(
-                event.kind,
-                EventKind::State {
-                    state: ServerState::Ready,
-                    ..
-                }
+                &event.kind,
+                EventKind::State(change) if change.state == ServerState::Ready
             ));
         }
         within("close", host.close()).await;

@@ -8,6 +8,7 @@
 mod cached;
 mod calls;
 mod containers;
+mod followed;
 mod isolation;
 mod life;
 mod lists;

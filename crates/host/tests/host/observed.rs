@@ -71,7 +71,7 @@ fn events_and_snapshot_tell_the_story_of_a_call() {
         fleet.echoes("one").await;
         let ready = fleet.server("one");
         assert_eq!(ready.state, ServerState::Ready);
-        assert_eq!(ready.revision, Some("2025-11-25"));
+        assert_eq!(ready.revision.as_deref(), Some("2025-11-25"));
         assert_eq!(ready.era.as_deref(), Some("legacy"));
         assert_eq!(ready.calls_itself.as_deref(), Some("chaos 1.0.0"));
         assert_eq!(ready.requests.unwrap().open, 0);

@@ -1,35 +1,18 @@
 //! Servers that ask the face, and what they are told of it.
 
-use std::sync::{Arc, Mutex};
-
 use attache_host::client::ElicitationModes;
-use attache_host::client::protocol::{ElicitParams, ElicitResult, LogLevel, Root};
-use attache_host::config::ServerName;
-use attache_host::questions::{Answering, Questions};
+use attache_host::client::protocol::{LogLevel, Root};
+use attache_host::questions::{Answer, Askable, QuestionKind, Topic};
 use attache_testkit::chaos::{Action, Reply, When};
 use serde_json::json;
 
 use crate::support::{Fleet, guarded, script, within};
 
-/// Declines everything and keeps what was asked.
-#[derive(Clone, Default)]
-struct Declines(Arc<Mutex<Vec<(String, String)>>>);
-
-impl Questions for Declines {
-    fn elicitation(&self) -> Option<ElicitationModes> {
-        Some(ElicitationModes::Form)
-    }
-
-    fn elicit(&self, server: ServerName, question: ElicitParams) -> Answering<ElicitResult> {
-        let asked = (server.to_string(), question.message.clone());
-        self.0.lock().unwrap().push(asked);
-        Box::pin(async { ElicitResult::decline() })
-    }
-
-    fn roots(&self, server: &ServerName) -> Option<Vec<Root>> {
-        Some(vec![Root::new(format!("file:///{server}"))])
-    }
-}
+const ASKABLE: Askable = Askable {
+    elicitation: Some(ElicitationModes::Form),
+    sampling: None,
+    roots: true,
+};
 
 // C-ELIC-09, C-ROOT-05, H-SEC-12.
 #[test]
@@ -54,17 +37,43 @@ fn a_question_reaches_the_face_with_the_name_of_its_server() {
                     Reply::client_answer().into(),
                 ],
             );
-        let face = Declines::default();
-        let build = |builder: attache_host::HostBuilder| builder.questions(face.clone());
+        let build = |builder: attache_host::HostBuilder| builder.askable(ASKABLE);
         let scripts = [("a", asking.clone()), ("b", asking)];
         let fleet = Fleet::with(scripts, |_| {}, build);
+        // Who is not there has not said no.
+        let unattended = fleet.call("b/ask", json!({})).await.unwrap();
+        assert!(unattended.contains("cancel"), "{unattended}");
+
+        let questions = fleet.host.questions().clone();
+        let mut face = questions.attach(Topic::ALL);
+        let answering = tokio::spawn(async move {
+            let mut asked = Vec::new();
+            while let Some(question) = face.next().await {
+                let (what, answer) = match &question.kind {
+                    QuestionKind::ElicitForm(params) => (params.message.clone(), Answer::Decline),
+                    QuestionKind::Roots => {
+                        let root = Root::new(format!("file:///{}", question.server));
+                        ("roots".to_owned(), Answer::Roots(vec![root]))
+                    }
+                    other => panic!("{other:?}"),
+                };
+                assert!(question.request.is_some(), "the only call of its server");
+                questions.answer(question.id, answer).unwrap();
+                asked.push((question.server.to_string(), what));
+            }
+            asked
+        });
         let answer = fleet.call("b/ask", json!({})).await.unwrap();
         assert!(answer.contains("decline"), "{answer}");
-        let roots = fleet.call("a/roots", json!({})).await.unwrap();
-        assert!(roots.contains("file:///a"), "{roots}");
-        let asked = face.0.lock().unwrap().clone();
-        assert_eq!(asked, [("b".to_owned(), "Sure?".to_owned())]);
+        for _ in 0..2 {
+            let roots = fleet.call("a/roots", json!({})).await.unwrap();
+            assert!(roots.contains("file:///a"), "{roots}");
+        }
         fleet.finish().await;
+        let asked = within("face", answering).await.unwrap();
+        let expected = [("b", "Sure?"), ("a", "roots")];
+        let expected = expected.map(|(server, what)| (server.to_owned(), what.to_owned()));
+        assert_eq!(asked, expected);
     });
 }
 

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use axum::body::{Body, Bytes, HttpBody as _};
 use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::Notify;
+use tokio::task::yield_now;
 use tokio::time::timeout;
 
 use super::HttpSettings;
@@ -80,6 +81,8 @@ impl Unfinished {
             }
             collected.extend_from_slice(&bytes);
             share.grow(collected.len())?;
+            // A body that is all there is read without waiting; others have their turn meanwhile.
+            yield_now().await;
             piece = tokio::select! {
                 next = next(&mut body) => next?,
                 () = share.given_up.notified() => return Err(Unread::NoRoom),

@@ -5,16 +5,17 @@
 
 use std::collections::VecDeque;
 use std::fmt::Write as _;
-use std::future::Future as _;
+use std::future::Future;
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Poll, Waker, ready};
 use std::time::Duration;
 
 use axum::body::{Body, Bytes};
 use futures_core::Stream;
 use parking_lot::{Mutex, MutexGuard};
+use tokio::task::yield_now;
 use tokio::time::{Instant, Sleep, sleep};
 
 use super::HttpSettings;
@@ -26,8 +27,8 @@ use crate::service::{Answer, AnswerFuture, Outlet, Sent, Undeliverable};
 /// client that does not read cannot silence the others.
 const SMALL_SHARE: usize = 16 * 1024;
 
-/// How many bytes of events are handed to a connection at once; the rest stays in the log, where it
-/// counts.
+/// How many bytes of events are handed to a connection in one turn, so that those of other
+/// connections come in between; the rest stays in the log, where it counts.
 const CHUNK: usize = 64 * 1024;
 
 /// How many times over the limit events may pile up that cannot be dropped.
@@ -331,9 +332,14 @@ impl Drop for LogReader {
     }
 }
 
+type BoxFuture = Pin<Box<dyn Future<Output = ()> + Send>>;
+
 /// The body of a stream of events.
 pub(super) struct EventBody {
-    opening: Option<Bytes>,
+    /// What goes out before the next event.
+    ahead: VecDeque<Bytes>,
+    /// The others' turn, after this response has had its own.
+    others: Option<BoxFuture>,
     /// Work that is driven by this very response, and stops with it (S-SHM-28).
     work: Option<AnswerFuture>,
     reader: LogReader,
@@ -359,7 +365,8 @@ impl EventBody {
         serving: Option<Arc<Serving>>,
     ) -> Self {
         Self {
-            opening: None,
+            ahead: VecDeque::new(),
+            others: None,
             work: None,
             reader,
             ids,
@@ -380,7 +387,8 @@ impl EventBody {
     pub(super) fn primed(mut self, retry: Duration) -> Self {
         let id = event_id(self.reader.log.stream, self.reader.position);
         let retry = retry.as_millis();
-        self.opening = Some(format!("id: {id}\nretry: {retry}\ndata: \n\n").into());
+        let opening = format!("id: {id}\nretry: {retry}\ndata: \n\n");
+        self.ahead.push_back(opening.into());
         self
     }
 
@@ -388,14 +396,35 @@ impl EventBody {
         Body::from_stream(self)
     }
 
-    fn write(&self, event: &Event, chunk: &mut Vec<u8>) {
+    /// Writes an event to the chunk. Of a large one it writes the beginning; the rest is not copied
+    /// and follows in turns.
+    fn write(&mut self, event: Event, chunk: &mut Vec<u8>) {
         if self.ids == EventIds::Written {
             let id = event_id(self.reader.log.stream, event.number);
             chunk.extend_from_slice(format!("id: {id}\n").as_bytes());
         }
         chunk.extend_from_slice(b"event: message\ndata: ");
-        chunk.extend_from_slice(&event.frame);
-        chunk.extend_from_slice(b"\n\n");
+        let mut frame = event.frame;
+        if frame.len() <= CHUNK {
+            chunk.extend_from_slice(&frame);
+            chunk.extend_from_slice(b"\n\n");
+            return;
+        }
+        while !frame.is_empty() {
+            let piece = frame.split_to(frame.len().min(CHUNK));
+            self.ahead.push_back(piece);
+        }
+        self.ahead.push_back(Bytes::from_static(b"\n\n"));
+    }
+
+    /// Hands bytes on. After a whole chunk the others have their turn.
+    fn hand_on(&mut self, bytes: Bytes) -> Poll<Option<io::Result<Bytes>>> {
+        if bytes.len() >= CHUNK {
+            self.others = Some(Box::pin(yield_now()));
+        }
+        let next = Instant::now() + self.keep_alive;
+        self.silence.as_mut().reset(next);
+        Poll::Ready(Some(Ok(bytes)))
     }
 }
 
@@ -406,8 +435,12 @@ impl Stream for EventBody {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<io::Result<Bytes>>> {
-        if let Some(opening) = self.opening.take() {
-            return Poll::Ready(Some(Ok(opening)));
+        if let Some(others) = self.others.as_mut() {
+            ready!(others.as_mut().poll(context));
+            self.others = None;
+        }
+        if let Some(bytes) = self.ahead.pop_front() {
+            return self.hand_on(bytes);
         }
         if let Some(work) = self.work.as_mut()
             && let Poll::Ready(answer) = work.as_mut().poll(context)
@@ -417,11 +450,11 @@ impl Stream for EventBody {
         }
         let mut chunk = Vec::new();
         let ended = loop {
-            if chunk.len() >= CHUNK {
+            if chunk.len() >= CHUNK || !self.ahead.is_empty() {
                 break false;
             }
             match self.reader.poll_event(context) {
-                Poll::Ready(Some(event)) => self.write(&event, &mut chunk),
+                Poll::Ready(Some(event)) => self.write(event, &mut chunk),
                 Poll::Ready(None) => break true,
                 Poll::Pending => break false,
             }
@@ -435,9 +468,7 @@ impl Stream for EventBody {
             }
             chunk.extend_from_slice(b": still here\n\n");
         }
-        let next = Instant::now() + self.keep_alive;
-        self.silence.as_mut().reset(next);
-        Poll::Ready(Some(Ok(chunk.into())))
+        self.hand_on(chunk.into())
     }
 }
 

@@ -4,23 +4,22 @@ use std::io::IsTerminal as _;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use attache::host::Host;
 use attache::host::redact::Redactor;
-use attache::host::{Host, Lifetime};
 use attache_chat::terminal::{Candidates, Lines, Paint, SavedTerminal, TerminalFace, Typed};
 use attache_chat::{
     Chat as Conversation, ChatSettings, Command, Model, Outcome, Part, Sampler, Sessions, Stop,
     TurnEnd,
 };
 
-use super::asking::ChatQuestions;
 use super::{CHAT_FOLDER, Resume, failure, not_opened};
-use crate::ask::TerminalQuestions;
+use crate::ask::{Asker, LentModel};
 use crate::command_host::CommandHost;
 use crate::commands::Context;
 use crate::configuration::Configuration;
 use crate::failure::Failure;
 use crate::interrupt::Asked;
-use crate::output::{Output, Verbosity};
+use crate::output::Verbosity;
 use crate::selection::ServerSelection;
 
 /// The file of typed lines.
@@ -36,7 +35,6 @@ pub(super) struct Talk {
     pub(super) redactor: Redactor,
     pub(super) resume: Option<Resume>,
     pub(super) first: String,
-    pub(super) is_approved: bool,
 }
 
 impl Talk {
@@ -87,23 +85,13 @@ impl Talk {
         context: &'c Context,
         lines: Lines,
     ) -> Result<&'c CommandHost, Failure> {
-        let output: &Output = &context.output;
-        let asker = TerminalQuestions::through(output.clone(), lines);
-        let sampler = self.model.as_ref().map(|model| {
-            let name = model.endpoint().model.clone();
-            (Arc::new(Sampler::new(model.clone())), name)
+        let model = self.model.as_ref().map(|model| LentModel {
+            sampler: Arc::new(Sampler::new(model.clone())),
+            name: model.endpoint().model.clone(),
         });
-        let questions = ChatQuestions {
-            asker: asker.clone(),
-            sampler,
-            output: output.clone(),
-        };
-        let selection = self.selection.clone().approved(self.is_approved);
-        let ask = |builder: attache::host::HostBuilder| {
-            let builder = builder.lifetime(Lifetime::Kept);
-            builder.questions(questions).consent(asker)
-        };
-        context.open_with(selection, ask).await
+        let asker = Asker::in_conversation(&context.output, lines, model);
+        let selection = self.selection.clone().kept();
+        context.open_with(selection, asker).await
     }
 }
 
