@@ -2,8 +2,11 @@
 //! is asked again.
 
 use std::collections::BTreeMap;
+use std::pin::Pin;
 use std::sync::Arc;
 
+use attache_host::events::EventKind;
+use attache_host::questions::QuestionKind;
 use attache_protocol::Json;
 use attache_view::safe_text;
 use serde_json::{Value, json};
@@ -249,76 +252,17 @@ impl Chat {
         stop: &Stop,
     ) -> bool {
         let mut results: BTreeMap<usize, ToolResult> = BTreeMap::new();
-        let mut running: JoinSet<(usize, Ended)> = JoinSet::new();
+        let mut ready = Vec::new();
+        // All that is to be confirmed here is, before any call can ask a question of its own.
         for (at, call) in answer.calls.iter().enumerate() {
-            match self.understand(call) {
-                Ok(Understood::Answered(result)) => {
+            match self.prepared(call, counts, face, stop).await {
+                Prepared::Answered(result) => {
                     results.insert(at, result);
                 }
-                Ok(Understood::Read(uri)) => {
-                    let arguments = json!({ "uri": uri }).to_string();
-                    face.show(ChatEvent::Calling {
-                        id: &call.id,
-                        tool: READ_RESOURCE,
-                        arguments: &arguments,
-                    });
-                    if !self.may_read(&uri, face, stop).await {
-                        let why = "No server lists this resource, and the user did not allow it.";
-                        results.insert(at, calls::impossible(&call.id, why));
-                        continue;
-                    }
-                    let (host, id) = (self.host.clone(), call.id.clone());
-                    running.spawn(async move { (at, calls::read(host, id, uri).await) });
-                }
-                Ok(Understood::Call(wanted)) => {
-                    let tool = wanted.name.to_string();
-                    face.show(ChatEvent::Calling {
-                        id: &call.id,
-                        tool: &tool,
-                        arguments: wanted.arguments.as_str(),
-                    });
-                    if !counts.may_go_on(&wanted, face, stop).await {
-                        let why = "This call was already made with the same arguments, and the \
-                                   user does not want it again.";
-                        results.insert(at, calls::impossible(&call.id, why));
-                        continue;
-                    }
-                    // Written before it is made: a kill in between must not hide it.
-                    let problem = self.record(&Record::Calling {
-                        id: call.id.clone(),
-                        tool,
-                        arguments: wanted.arguments.to_value().unwrap_or(Value::Null),
-                    });
-                    if let Some(problem) = problem {
-                        face.show(ChatEvent::Note { text: &problem });
-                    }
-                    let host = self.host.clone();
-                    running.spawn(async move { (at, calls::run(host, wanted).await) });
-                }
-                Err(why) => {
-                    results.insert(at, calls::impossible(&call.id, why));
-                }
+                Prepared::Work(work) => ready.push((at, work)),
             }
         }
-        let mut is_stopped = false;
-        while !running.is_empty() {
-            let ended = tokio::select! {
-                biased;
-                () = stop.raised() => None,
-                ended = running.join_next() => ended,
-            };
-            match ended {
-                Some(Ok((at, ended))) => {
-                    results.insert(at, self.ended(&ended, face));
-                }
-                Some(Err(_)) => {}
-                None => {
-                    // Dropping a call cancels it, and its server is told.
-                    running.shutdown().await;
-                    is_stopped = true;
-                }
-            }
-        }
+        let is_stopped = self.run(ready, &mut results, face, stop).await;
         let all = answer.calls.iter().enumerate();
         let results = all.map(|(at, call)| {
             let known = results.remove(&at);
@@ -327,6 +271,112 @@ impl Chat {
         let results: Vec<ToolResult> = results.collect();
         self.say(Message::Results { results }, face);
         !is_stopped
+    }
+
+    /// Shows a call and sees whether it may be made as far as that is decided here.
+    async fn prepared(
+        &mut self,
+        call: &ToolCall,
+        counts: &mut Counts,
+        face: &mut dyn Face,
+        stop: &Stop,
+    ) -> Prepared {
+        let impossible = |why: &str| Prepared::Answered(calls::impossible(&call.id, why));
+        let id = call.id.as_str();
+        match self.understand(call) {
+            Ok(Understood::Answered(result)) => Prepared::Answered(result),
+            Ok(Understood::Read(uri)) => {
+                let arguments = json!({ "uri": uri }).to_string();
+                face.show(ChatEvent::Calling {
+                    id,
+                    tool: READ_RESOURCE,
+                    arguments: &arguments,
+                });
+                if !self.may_read(&uri, face, stop).await {
+                    return impossible(
+                        "No server lists this resource, and the user did not allow it.",
+                    );
+                }
+                let (host, id) = (self.host.clone(), call.id.clone());
+                Prepared::Work(Box::pin(calls::read(host, id, uri)))
+            }
+            Ok(Understood::Call(wanted)) => {
+                let tool = wanted.name.to_string();
+                face.show(ChatEvent::Calling {
+                    id,
+                    tool: &tool,
+                    arguments: wanted.arguments.as_str(),
+                });
+                if !counts.may_go_on(&wanted, face, stop).await {
+                    return impossible(
+                        "This call was already made with the same arguments, and the user does \
+                         not want it again.",
+                    );
+                }
+                // Written before it is made: a kill in between must not hide it.
+                let problem = self.record(&Record::Calling {
+                    id: call.id.clone(),
+                    tool,
+                    arguments: wanted.arguments.to_value().unwrap_or(Value::Null),
+                });
+                if let Some(problem) = problem {
+                    face.show(ChatEvent::Note { text: &problem });
+                }
+                Prepared::Work(Box::pin(calls::run(self.host.clone(), wanted)))
+            }
+            Err(why) => impossible(&why),
+        }
+    }
+
+    /// Runs calls together until all have ended or the person stops them, which is the answer.
+    async fn run(
+        &mut self,
+        ready: Vec<(usize, Work)>,
+        results: &mut BTreeMap<usize, ToolResult>,
+        face: &mut dyn Face,
+        stop: &Stop,
+    ) -> bool {
+        let mut events = self.host.events();
+        let mut asked: BTreeMap<u64, String> = BTreeMap::new();
+        let mut running: JoinSet<(usize, Ended)> = JoinSet::new();
+        for (at, work) in ready {
+            running.spawn(async move { (at, work.await) });
+        }
+        while !running.is_empty() {
+            tokio::select! {
+                biased;
+                () = stop.raised() => {
+                    // Dropping a call cancels it, and its server is told.
+                    running.shutdown().await;
+                    return true;
+                }
+                Some(event) = events.next() => self.witness(&event.kind, &mut asked),
+                Some(Ok((at, ended))) = running.join_next() => {
+                    results.insert(at, self.ended(&ended, face));
+                }
+            }
+        }
+        false
+    }
+
+    /// Writes down what the person was asked and answered meanwhile.
+    fn witness(&self, event: &EventKind, asked: &mut BTreeMap<u64, String>) {
+        match event {
+            EventKind::Asked { question } => {
+                let about = match &question.kind {
+                    QuestionKind::Approval(call) => format!("{}/{}", question.server, call.tool),
+                    other => format!("{} {:?}", question.server, other.topic()),
+                };
+                asked.insert(question.id, about);
+            }
+            EventKind::Answered { question, answer } => {
+                self.record(&Record::Answered {
+                    about: asked.remove(question).unwrap_or_default(),
+                    answer: format!("{answer:?}").to_lowercase(),
+                });
+            }
+            _ => {}
+        }
     }
 
     /// What a wish means: an answer of our own tools, or a call of a server.
@@ -446,6 +496,15 @@ impl Chat {
         told.text = self.kept.keep(told.text);
         told
     }
+}
+
+/// A call or a read that is to be made.
+type Work = Pin<Box<dyn Future<Output = Ended> + Send>>;
+
+/// What is left to do about a wish.
+enum Prepared {
+    Answered(ToolResult),
+    Work(Work),
 }
 
 enum Understood {

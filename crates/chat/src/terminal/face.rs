@@ -184,6 +184,7 @@ impl Face for TerminalFace {
 
     fn confirm<'a>(&'a mut self, question: &'a str) -> Confirming<'a> {
         self.end_block();
+        self.lines.forget();
         write(&format!("{} [y]es, [n]o: ", safe_text::one_line(question)));
         let lines = self.lines.clone();
         Box::pin(async move {

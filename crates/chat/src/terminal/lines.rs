@@ -93,7 +93,12 @@ impl Lines {
         answer.await.unwrap_or(Typed::End)
     }
 
-    /// A plain line, not of what was typed before; dropping this takes the question back.
+    /// Forgets what was typed so far: it answers no question that is not shown yet.
+    pub fn forget(&self) {
+        forget_typed();
+    }
+
+    /// A plain line; dropping this takes the question back.
     pub async fn plain(&self) -> Option<String> {
         let (reply, answer) = oneshot::channel();
         let _ = self.requests.send(Request::Plain { reply });
@@ -212,7 +217,6 @@ fn edited(text: &str, program: &str, beside: Option<&Path>) -> Option<String> {
 
 /// A line without editing; none at the end of input, or when nobody wants it any more.
 fn plain_line(is_unwanted: impl Fn() -> bool) -> Option<String> {
-    forget_typed();
     while !wait_readable(LOOK) {
         if is_unwanted() {
             return None;

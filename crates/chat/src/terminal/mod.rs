@@ -16,7 +16,7 @@ pub use completion::Candidates;
 pub use face::TerminalFace;
 pub use lines::{Lines, Typed};
 pub use pipe::{JsonFace, PipeFace};
-pub use screen::{SavedTerminal, size};
+pub use screen::{SavedTerminal, hidden_line, size};
 
 /// Whether colours and redrawing are wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! The terminal itself: its size, its modes, and what was typed too early.
 
 #[cfg(unix)]
-pub use unix::{SavedTerminal, size};
+pub use unix::{SavedTerminal, hidden_line, size};
 #[cfg(unix)]
 pub(super) use unix::{forget_typed, wait_readable};
 
@@ -12,7 +12,8 @@ mod unix {
 
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
     use rustix::termios::{
-        OptionalActions, QueueSelector, Termios, tcflush, tcgetattr, tcgetwinsize, tcsetattr,
+        LocalModes, OptionalActions, QueueSelector, Termios, tcflush, tcgetattr, tcgetwinsize,
+        tcsetattr,
     };
 
     /// The modes of the terminal as they were. They are set again when this is dropped, so that no
@@ -33,6 +34,18 @@ mod unix {
                 let _ = tcsetattr(io::stdin(), OptionalActions::Now, modes);
             }
         }
+    }
+
+    /// A line that is not shown while it is typed.
+    pub fn hidden_line() -> io::Result<String> {
+        let _saved = SavedTerminal::save();
+        if let Ok(mut modes) = tcgetattr(io::stdin()) {
+            modes.local_modes.remove(LocalModes::ECHO);
+            tcsetattr(io::stdin(), OptionalActions::Now, &modes)?;
+        }
+        let mut line = String::new();
+        io::stdin().read_line(&mut line)?;
+        Ok(line)
     }
 
     /// Columns and rows.
@@ -63,7 +76,7 @@ mod unix {
 }
 
 #[cfg(not(unix))]
-pub use other::{SavedTerminal, size};
+pub use other::{SavedTerminal, hidden_line, size};
 #[cfg(not(unix))]
 pub(super) use other::{forget_typed, wait_readable};
 
@@ -80,6 +93,13 @@ mod other {
         pub fn save() -> Self {
             Self
         }
+    }
+
+    /// A line; whether it is shown is the system's affair.
+    pub fn hidden_line() -> std::io::Result<String> {
+        let mut line = String::new();
+        std::io::stdin().read_line(&mut line)?;
+        Ok(line)
     }
 
     /// Columns and rows.

@@ -3,12 +3,14 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use attache_chat::{Message, TurnEnd};
+use attache_chat::{Message, Sessions, TurnEnd};
 use attache_host::Host;
 use attache_host::policy::{Remember, Scope};
 use attache_host::questions::{Answer, QuestionKind, Topic};
+use attache_host::redact::Redactor;
 use attache_testkit::chaos::{Action, Launch, Reply, When};
 use attache_testkit::model::{ModelReply, WireFormat};
+use attache_testkit::scratch::Scratch;
 use serde_json::json;
 
 use crate::support::{BOTH, Shared, Talk, allowed, server, settings, within};
@@ -355,9 +357,18 @@ async fn a_refused_call_is_not_made_and_the_model_is_told() {
         if let Some(answer) = answer {
             person(talk.chat.host(), answer);
         }
+        let scratch = Scratch::new("chat-refused").unwrap();
+        let sessions = Sessions::in_folder(scratch.path());
+        talk.chat.keep_in(sessions, Redactor::new());
+        talk.chat.open("kept").unwrap();
         talk.ask("act").await.unwrap();
         assert!(talk.told()[0].contains(words), "{:?}", talk.told());
         assert_eq!(talk.launches[0].received_of("tools/call").unwrap().len(), 0);
+        // What was asked and answered is written down.
+        let kept = std::fs::read_to_string(scratch.path().join("kept.jsonl")).unwrap();
+        assert!(kept.contains(r#""ending":"refused""#), "{kept}");
+        let was_asked = kept.contains(r#""about":"one/act","answer":"denied""#);
+        assert_eq!(was_asked, words == "user refused", "{kept}");
         talk.close().await;
     }
 }

@@ -485,8 +485,11 @@ impl Lines {
 
     /// Forgets what was typed before the question was seen; it cannot be an answer to it.
     fn forget(&mut self) {
-        if let Self::Typed(lines) = self {
-            while lines.try_recv().is_ok() {}
+        match self {
+            Self::Typed(lines) => while lines.try_recv().is_ok() {},
+            #[cfg(feature = "chat")]
+            Self::Shared(lines) => lines.forget(),
+            _ => {}
         }
     }
 }

@@ -368,12 +368,12 @@ async fn keep_key(
     let host = endpoint.base.host_str().unwrap_or_default();
     if std::io::stdin().is_terminal() {
         let mut text = Text::new();
-        text.plain(&format!("the key for {host} (it is shown as you type): "));
+        text.plain(&format!("the key for {host} (it is not shown): "));
         output.aside_text(&text);
     }
-    let mut line = String::new();
-    let read = std::io::stdin().read_line(&mut line);
-    read.map_err(|error| Failure::unexpected(format!("the key cannot be read: {error}")))?;
+    let line = attache_chat::terminal::hidden_line();
+    let line =
+        line.map_err(|error| Failure::unexpected(format!("the key cannot be read: {error}")))?;
     let key = line.trim();
     if key.is_empty() {
         return Err(Failure::usage("no key was given"));

@@ -135,10 +135,7 @@ fn failures_have_the_exit_codes_of_all_verbs() {
         (ModelReply::http(Answer::reset()), 5),
     ] {
         let modelled = Modelled::start([reply], "");
-        let outcome = modelled.run(
-            &["chat", "--once", "--json", "hello", "--server", "demo"],
-            None,
-        );
+        let outcome = modelled.run(&["chat", "--once", "--json", "hello"], None);
         assert_eq!(outcome.code, code, "{outcome:?}");
         assert!(!outcome.error()["message"].as_str().unwrap().is_empty());
     }
@@ -199,7 +196,7 @@ fn a_file_that_came_with_a_folder_does_not_choose_the_model() {
     command
         .current_dir(&project)
         .env("CHAT_KEY", KEY)
-        .args(["chat", "--once", "hello", "--server", "demo"]);
+        .args(["chat", "--once", "hello"]);
     let outcome = finish(&mut command).expect(0);
     assert_eq!(outcome.stdout, "yours\n");
     assert!(stranger.model.asked().is_empty());
@@ -231,24 +228,10 @@ fn conversations_are_kept_listed_and_gone_on_with() {
         "",
     );
     modelled
-        .run(
-            &[
-                "chat",
-                "--once",
-                "--session",
-                "tea",
-                "Which tea?",
-                "--server",
-                "demo",
-            ],
-            None,
-        )
+        .run(&["chat", "--once", "--session", "tea", "Which tea?"], None)
         .expect(0);
     modelled
-        .run(
-            &["chat", "--once", "--continue", "Sure?", "--server", "demo"],
-            None,
-        )
+        .run(&["chat", "--once", "--continue", "Sure?"], None)
         .expect(0);
     let listed = modelled
         .run(&["chat", "--list", "green", "--json"], None)
@@ -351,7 +334,7 @@ fn keys_complete_commands_recall_history_and_add_lines() {
         [ModelReply::saying("fine"), ModelReply::saying("again")],
         "",
     );
-    let mut terminal = modelled.terminal(&["chat", "--server", "demo"]);
+    let mut terminal = modelled.terminal(&["chat"]);
     terminal.see("> ");
     terminal.type_in("/hel\t\r");
     terminal.see("/compact");
@@ -377,7 +360,7 @@ fn keys_complete_commands_recall_history_and_add_lines() {
 fn s13_a_model_cannot_command_the_terminal() {
     let evil = "x\u{1b}]0;owned\u{7}\u{1b}[2J\u{9b}31m\n\n";
     let modelled = Modelled::start([ModelReply::saying(evil)], "");
-    let mut terminal = modelled.terminal(&["chat", "--server", "demo"]);
+    let mut terminal = modelled.terminal(&["chat"]);
     terminal.see("> ");
     terminal.type_in("hi\r");
     terminal.see("\\u{1b}]0;owned\\u{7}");

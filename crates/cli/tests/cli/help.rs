@@ -24,6 +24,7 @@ fn the_program() {
       read         Read a resource
       prompt       Get a prompt, filled in
       watch        Print changes of resources and lists as they happen, until Ctrl-C
+      chat         Talk to a model that uses the servers
       serve        Be one of the ready-made servers
       logs         Print the log files of servers: their stderr, logs and states
       doctor       Find out what is wrong with servers: one cause, one remedy
