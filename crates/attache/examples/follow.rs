@@ -30,11 +30,18 @@ async fn run(program: String, arguments: Vec<String>) -> Result<(), Box<dyn Erro
         }
         snapshot
     });
+    let mut frames = host.frames();
+    let watching = tokio::spawn(async move {
+        while let Some(frame) = frames.next().await {
+            println!("{}", json!(frame));
+        }
+    });
     let call = host.call("one/echo", json!({"message": "hello"}));
     let answer = call.origin(CallOrigin::Person).await?;
     println!("{}", answer.text());
     host.close().await;
     drop(host);
+    watching.await?;
     for request in following.await?.recent {
         let about = request.about.unwrap_or_default();
         println!("{} {about} took {} ms", request.method, request.after_ms);

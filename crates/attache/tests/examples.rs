@@ -87,6 +87,7 @@ fn a_host_is_followed() {
         "follow",
         &[
             r#""event":"sent""#,
+            r#""kind":{"received":{"#,
             r#""state":"stopped""#,
             "tools/call echo took",
         ],

@@ -20,6 +20,7 @@ use serde::Serialize;
 use crate::connection::{Link, Statistics};
 use crate::error::{CloseReason, Error};
 use crate::events::Events;
+use crate::frames::Frames;
 use crate::keep_alive::KeepAlive;
 use crate::negotiate::Agreement;
 use crate::request::{Options, Request, ResponseFuture, Rounds, unwritable};
@@ -349,6 +350,12 @@ impl Client {
     /// What the server says without being asked, from now on.
     pub fn events(&self) -> Events {
         self.link().events.subscribe()
+    }
+
+    /// What passes on this connection from now on, message by message, as it is. See
+    /// [`Server::frames`](crate::Server::frames) for the first ones.
+    pub fn frames(&self) -> Frames {
+        self.link().frames.follow()
     }
 
     /// What the server writes to stderr.

@@ -11,6 +11,7 @@ use tokio::io::AsyncWrite;
 use crate::client::Client;
 use crate::connection::{Link, Outlet, StreamWriter};
 use crate::error::{ConnectError, Error};
+use crate::frames::ConnectionFrames;
 use crate::http::{
     HttpFlavor, HttpTarget, SseTransport, SseUnavailable, Streamable, WebSocket, Wire,
 };
@@ -182,7 +183,7 @@ impl Server {
         }
         let mut failures = 0;
         loop {
-            let wire = Wire::new(target).map_err(Error::Input)?;
+            let wire = Wire::new(target, self.frames.open()).map_err(Error::Input)?;
             match SseTransport::open(wire, &self.settings)
                 .await
                 .map_err(Into::into)
@@ -205,7 +206,7 @@ impl Server {
         keep_alive: &mut Option<KeepAlive>,
         refusal: ConnectError,
     ) -> Result<Client, Error> {
-        let wire = Wire::new(target).map_err(Error::Input)?;
+        let wire = Wire::new(target, self.frames.open()).map_err(Error::Input)?;
         match SseTransport::open(wire, &self.settings).await {
             Ok(older) => self.agree_sse(older, keep_alive).await,
             Err(answer) => Err(self.no_session(no_server(refusal, &answer, keep_alive))),
@@ -217,7 +218,7 @@ impl Server {
         older: SseTransport,
         keep_alive: &mut Option<KeepAlive>,
     ) -> Result<Client, Error> {
-        let link = self.link(older.transport.clone());
+        let link = self.link(older.transport.clone(), older.transport.frames().clone());
         older.transport.attach(&link);
         let reading = tokio::spawn(older.stream.run(link.clone()));
         *keep_alive = Some(KeepAlive::of_message_transport(&link, vec![reading]));
@@ -288,7 +289,7 @@ impl Server {
                 self.processes.fetch_add(1, Ordering::Relaxed);
                 let spawned = attache_process::spawn(launch).await?;
                 let input_read = spawned.input_read();
-                let link = self.link(self.stream_writer(Box::new(spawned.stdin)));
+                let link = self.stream_link(Box::new(spawned.stdin), self.frames.open());
                 *keep_alive = Some(KeepAlive::of_process(
                     &link,
                     spawned.stdout,
@@ -299,22 +300,26 @@ impl Server {
             }
             Transport::Streams(streams) => {
                 let (read, write) = streams.take().ok_or(ConnectError::StreamsUsedUp)?;
-                let link = self.link(self.stream_writer(write));
+                let link = self.stream_link(write, self.frames.open());
                 *keep_alive = Some(KeepAlive::of_streams(&link, read));
                 Ok(Opened::of(link))
             }
             Transport::Http(http) if http.is_websocket() => {
-                let wire = Wire::new(self.endpoint(http)).map_err(Error::Input)?;
+                let frames = self.frames.open();
+                let target = self.endpoint(http);
+                let wire = Wire::new(target, frames.clone()).map_err(Error::Input)?;
                 let socket = WebSocket::open(&wire, self.settings.limits.frame).await;
                 let (read, write) = tokio::io::split(socket.map_err(|it| self.no_session(it))?);
-                let link = self.link(self.stream_writer(Box::new(write)));
+                let link = self.stream_link(Box::new(write), frames);
                 *keep_alive = Some(KeepAlive::of_streams(&link, read));
                 Ok(Opened::of(link))
             }
             Transport::Http(http) => {
                 let target = self.endpoint(http);
-                let transport = Streamable::new(target, &self.settings).map_err(Error::Input)?;
-                let link = self.link(transport.clone());
+                let frames = self.frames.open();
+                let wire = Wire::new(target, frames.clone()).map_err(Error::Input)?;
+                let transport = Streamable::new(wire, &self.settings);
+                let link = self.link(transport.clone(), frames);
                 transport.attach(&link);
                 *keep_alive = Some(KeepAlive::of_message_transport(&link, Vec::new()));
                 Ok(Opened::of(link))
@@ -322,12 +327,18 @@ impl Server {
         }
     }
 
-    fn stream_writer(&self, half: Box<dyn AsyncWrite + Send + Unpin>) -> StreamWriter {
-        StreamWriter::new(half, self.settings.limits.write_queue)
+    fn stream_link(
+        &self,
+        half: Box<dyn AsyncWrite + Send + Unpin>,
+        frames: ConnectionFrames,
+    ) -> Arc<Link> {
+        let queue_limit = self.settings.limits.write_queue;
+        self.link(StreamWriter::new(half, queue_limit, frames.clone()), frames)
     }
 
-    fn link(&self, outlet: impl Outlet + 'static) -> Arc<Link> {
-        Link::new(outlet, &self.settings, self.handlers.clone(), self.asked())
+    fn link(&self, outlet: impl Outlet + 'static, frames: ConnectionFrames) -> Arc<Link> {
+        let handlers = self.handlers.clone();
+        Link::new(outlet, &self.settings, handlers, self.asked(), frames)
     }
 
     /// The time in which a person is being asked. A login concerns every connection to its server.

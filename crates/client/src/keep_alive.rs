@@ -46,7 +46,7 @@ impl KeepAlive {
         stderr: impl AsyncRead + Send + Unpin + 'static,
         process: ServerProcess,
     ) -> Self {
-        let log = Stderr::new(link.limits.stderr_tail);
+        let log = Stderr::new(link.limits.stderr_tail, Some(link.frames.clone()));
         let drain = tokio::spawn(log.clone().drain(stderr));
         let fate = Fate {
             link: link.clone(),
@@ -66,7 +66,7 @@ impl KeepAlive {
         let fate = Fate {
             link: link.clone(),
             process: None,
-            stderr: Stderr::new(0),
+            stderr: Stderr::new(0, None),
             closing: Arc::default(),
         };
         Self::with_tasks(fate, read)
@@ -78,7 +78,7 @@ impl KeepAlive {
         Self {
             link: link.clone(),
             process: None,
-            stderr: Stderr::new(0),
+            stderr: Stderr::new(0, None),
             closing: Arc::default(),
             tasks,
         }

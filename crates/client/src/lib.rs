@@ -14,6 +14,7 @@ mod connection;
 mod error;
 mod events;
 mod fanout;
+pub mod frames;
 mod handlers;
 mod http;
 mod keep_alive;

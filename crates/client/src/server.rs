@@ -17,6 +17,7 @@ use attache_protocol::{
 };
 use tokio::io::{AsyncRead, AsyncWrite, DuplexStream};
 
+use crate::frames::{FrameSource, Frames};
 use crate::handlers::{ElicitationModes, Handlers, Refusal, SamplingTools};
 use crate::http::{HttpFlavor, HttpTarget};
 use crate::settings::{EraChoice, Limits, Quirks, Settings, TasksExtension, Timeouts};
@@ -43,6 +44,8 @@ pub struct Server {
     pub settings: Settings,
     pub(crate) handlers: Handlers,
     authorizer: Option<Arc<dyn Authorizer>>,
+    /// Where the messages of its connections can be seen; shared by clones.
+    pub(crate) frames: FrameSource,
     /// The first setting that the transport does not have.
     pub(crate) misplaced: Option<&'static str>,
     /// What connections to an address share; clones share it until they are changed.
@@ -98,6 +101,7 @@ impl Server {
             settings: Settings::default(),
             handlers: Handlers::default(),
             authorizer: None,
+            frames: FrameSource::default(),
             misplaced: None,
             endpoint: Arc::default(),
             known_legacy: Arc::default(),
@@ -273,6 +277,18 @@ impl Server {
     pub fn tasks_extension(mut self, tasks: TasksExtension) -> Self {
         self.settings.tasks_extension = tasks;
         self
+    }
+
+    /// Lets the messages of its connections be seen at this source, and no more at its own.
+    #[must_use]
+    pub fn observed_by(mut self, frames: FrameSource) -> Self {
+        self.frames = frames;
+        self
+    }
+
+    /// What passes on its connections from now on, from their first message.
+    pub fn frames(&self) -> Frames {
+        self.frames.follow()
     }
 
     /// Declares folders the server may work in.

@@ -12,6 +12,7 @@ use tokio::sync::{Notify, broadcast, watch};
 
 use crate::coalescing::ReadCoalescing;
 use crate::fanout::Fanout;
+use crate::frames::ConnectionFrames;
 
 /// The longest line kept in one piece; a longer one is cut (fault 17).
 const LONGEST_LINE: usize = 8 * 1024;
@@ -29,6 +30,8 @@ struct Shared {
     tail: Mutex<Tail>,
     lines: Fanout<Arc<str>>,
     first_sign: Notify,
+    /// Where lines are seen among the messages of their connection.
+    frames: Option<ConnectionFrames>,
     ended: watch::Sender<bool>,
 }
 
@@ -43,7 +46,7 @@ struct Tail {
 }
 
 impl Stderr {
-    pub(crate) fn new(limit: usize) -> Self {
+    pub(crate) fn new(limit: usize, frames: Option<ConnectionFrames>) -> Self {
         Self {
             shared: Arc::new(Shared {
                 tail: Mutex::new(Tail {
@@ -53,6 +56,7 @@ impl Stderr {
                 }),
                 lines: Fanout::new(STREAM_CAPACITY),
                 first_sign: Notify::new(),
+                frames,
                 ended: watch::Sender::new(false),
             }),
         }
@@ -140,6 +144,9 @@ impl Stderr {
         let line = line.strip_suffix(b"\r").unwrap_or(line);
         let line = String::from_utf8_lossy(line);
         self.shared.lines.send(|| line.as_ref().into());
+        if let Some(frames) = &self.shared.frames {
+            frames.stderr(&line);
+        }
         let mut tail = self.lock();
         tail.text.extend(line.as_bytes());
         tail.text.push_back(b'\n');
@@ -178,7 +185,7 @@ mod tests {
     use super::*;
 
     async fn drained(bytes: &[u8], limit: usize) -> Stderr {
-        let stderr = Stderr::new(limit);
+        let stderr = Stderr::new(limit, None);
         stderr.clone().drain(bytes).await;
         stderr
     }
@@ -207,7 +214,7 @@ mod tests {
 
     #[tokio::test]
     async fn the_stream_of_lines_ends_with_the_stream_of_bytes() {
-        let stderr = Stderr::new(100);
+        let stderr = Stderr::new(100, None);
         let mut lines = stderr.follow();
         stderr.clone().drain(&b"one\r\ntwo"[..]).await;
         assert_eq!(lines.next().await.as_deref(), Some("one"));

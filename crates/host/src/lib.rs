@@ -8,6 +8,7 @@ pub mod cache;
 pub mod catalog;
 pub mod config;
 pub mod events;
+pub mod frames;
 pub mod log_files;
 pub mod manifest;
 pub mod names;

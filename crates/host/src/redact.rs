@@ -119,10 +119,12 @@ impl Redactor {
         redactor
     }
 
-    /// Hides a value wherever it appears. A value of several words, such as `Bearer xyz`, is hidden
-    /// word by word too.
+    /// Hides a value wherever it appears, also as it is written in a JSON string. A value of several
+    /// words, such as `Bearer xyz`, is hidden word by word too.
     pub fn hide(&mut self, value: &str) {
-        let parts = std::iter::once(value).chain(value.split_whitespace());
+        let quoted = serde_json::Value::from(value).to_string();
+        let in_json = &quoted[1..quoted.len() - 1];
+        let parts = [value, in_json].into_iter().chain(value.split_whitespace());
         for part in parts {
             let known = self.known.iter().any(|known| known.expose() == part);
             if part.len() >= SHORTEST_KNOWN && !known && !is_scheme(part) {
@@ -131,6 +133,13 @@ impl Redactor {
         }
         self.known
             .sort_by_key(|known| std::cmp::Reverse(known.expose().len()));
+    }
+
+    /// Hides also what another redactor hides.
+    pub(crate) fn hide_all_of(&mut self, other: &Self) {
+        for value in &other.known {
+            self.hide(value.expose());
+        }
     }
 
     fn hide_if_secret(&mut self, name: &str, value: &str) {

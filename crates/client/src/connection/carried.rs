@@ -15,6 +15,7 @@ impl Link {
     /// only be meant for that one: servers refuse so what they could not read, without an id
     /// (eras.md 2.2) or with one of their own ("server-error" in version 1 of the Python SDK).
     pub(crate) fn receive_for(self: &Arc<Self>, id: u64, message: &Bytes) {
+        self.frames.received(message);
         match parse_line(message) {
             Line::Message(Message::Response { id: named, outcome })
                 if self.is_meant_for_the_delivered(named.as_ref(), &outcome) =>
@@ -26,7 +27,7 @@ impl Link {
                 self.receive_message(message, parsed);
             }
             Line::Batch(_) | Line::Stray(_) => {
-                self.receive(message);
+                self.sort_line(message);
             }
         }
     }

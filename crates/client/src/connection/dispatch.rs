@@ -32,6 +32,11 @@ pub(crate) enum Urgency {
 impl Link {
     /// Takes one line from the server.
     pub(crate) fn receive(self: &Arc<Self>, line: &Bytes) -> Urgency {
+        self.frames.received(line);
+        self.sort_line(line)
+    }
+
+    pub(super) fn sort_line(self: &Arc<Self>, line: &Bytes) -> Urgency {
         match parse_line(line) {
             Line::Message(message) => self.receive_message(line, message),
             Line::Batch(items) => {

@@ -29,6 +29,7 @@ use tokio::time::Instant;
 
 use crate::error::CloseReason;
 use crate::events::EventSource;
+use crate::frames::ConnectionFrames;
 use crate::handlers::Handlers;
 use crate::http::HttpError;
 use crate::question_clock::QuestionClock;
@@ -51,6 +52,7 @@ pub(crate) struct Link {
     sooner: Notify,
     outlet: Box<dyn Outlet>,
     pub(crate) events: EventSource,
+    pub(crate) frames: ConnectionFrames,
     pub(crate) lists: ListChanges,
     pub(crate) server_requests: ServerRequests,
     pub(crate) counters: Counters,
@@ -189,12 +191,14 @@ impl Link {
         settings: &Settings,
         handlers: Handlers,
         asked: QuestionClock,
+        frames: ConnectionFrames,
     ) -> Arc<Self> {
         Arc::new(Self {
             calls: Mutex::default(),
             sooner: Notify::new(),
             outlet: Box::new(outlet),
             events: EventSource::new(settings.limits.notifications),
+            frames,
             lists: ListChanges::default(),
             server_requests: ServerRequests::new(handlers, asked, settings.limits.server_requests),
             counters: Counters::default(),
@@ -306,6 +310,7 @@ impl Link {
                 false
             }
             None => {
+                self.frames.closed(&reason);
                 *ended = Some(reason);
                 true
             }

@@ -16,6 +16,7 @@ use tokio::io::AsyncWrite;
 use tokio::sync::Notify;
 
 use super::outlet::{BoxFuture, Outlet, Sent, Unsent};
+use crate::frames::ConnectionFrames;
 
 /// The write half of any transport made of bytes.
 pub(crate) type WriteHalf = Box<dyn AsyncWrite + Send + Unpin>;
@@ -54,6 +55,7 @@ pub(crate) struct StreamWriter {
     /// Wakes callers that wait for room in the queue, and those that wait for it to drain.
     drained: Notify,
     queue_limit: usize,
+    frames: ConnectionFrames,
 }
 
 struct State {
@@ -100,7 +102,7 @@ impl State {
 }
 
 impl StreamWriter {
-    pub(crate) fn new(half: WriteHalf, queue_limit: usize) -> Self {
+    pub(crate) fn new(half: WriteHalf, queue_limit: usize, frames: ConnectionFrames) -> Self {
         Self {
             state: Mutex::new(State {
                 half: Some(half),
@@ -114,6 +116,7 @@ impl StreamWriter {
             work: Notify::new(),
             drained: Notify::new(),
             queue_limit,
+            frames,
         }
     }
 
@@ -180,6 +183,7 @@ impl Outlet for StreamWriter {
         let before = state.queue.len();
         request.append_to(&mut state.queue)?;
         state.accepted += (state.queue.len() - before) as u64;
+        self.frames.sent(&state.queue[before..]);
         let sent = Sent::line(state.accepted);
         if idle && mode == WriteMode::Inline {
             // What cannot be written at once is left to the writer task, which polls again with a
@@ -204,6 +208,7 @@ impl Outlet for StreamWriter {
             self.work.notify_one();
         } else if state.half.is_some() {
             state.queue.extend_from_slice(line);
+            self.frames.sent(line);
             state.accepted += line.len() as u64;
             self.leave_to_task(&mut state);
         }
@@ -262,10 +267,13 @@ mod tests {
     use tokio::io::AsyncReadExt as _;
 
     use super::*;
+    use crate::frames::FrameSource;
 
     fn writer(pipe: usize, queue: usize) -> (Arc<StreamWriter>, tokio::io::DuplexStream) {
         let (ours, theirs) = tokio::io::duplex(pipe);
-        (Arc::new(StreamWriter::new(Box::new(ours), queue)), theirs)
+        let frames = FrameSource::default().open();
+        let writer = StreamWriter::new(Box::new(ours), queue, frames);
+        (Arc::new(writer), theirs)
     }
 
     const LINE: &[u8] = b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"m\"}\n";

@@ -15,6 +15,7 @@ use super::error::HttpError;
 use super::target::HttpTarget;
 use crate::connection::Failure;
 use crate::error::CloseReason;
+use crate::frames::ConnectionFrames;
 
 /// How often one request is repeated because of its credentials.
 const MAX_CHALLENGES: u32 = 5;
@@ -27,6 +28,7 @@ pub(crate) struct Wire {
     pub(crate) url: Url,
     /// The user's headers.
     own: HeaderMap,
+    frames: ConnectionFrames,
 }
 
 /// What a request is.
@@ -72,14 +74,20 @@ impl HttpRequest {
 }
 
 impl Wire {
-    pub(crate) fn new(target: &HttpTarget) -> Result<Self, String> {
+    pub(crate) fn new(target: &HttpTarget, frames: ConnectionFrames) -> Result<Self, String> {
         Ok(Self {
             client: target.client()?,
             route: target.route()?,
             url: target.url()?.clone(),
             own: target.headers()?.clone(),
             target: target.clone(),
+            frames,
         })
+    }
+
+    /// The frames of the connection.
+    pub(crate) fn frames(&self) -> &ConnectionFrames {
+        &self.frames
     }
 
     pub(crate) fn target(&self) -> &HttpTarget {
@@ -102,9 +110,14 @@ impl Wire {
         for attempt in 0.. {
             let request = self.request(line, outgoing).await?;
             let sent = request.headers().get(AUTHORIZATION).cloned();
+            let (method, body) = (&outgoing.method, outgoing.body.as_ref());
+            let exchange = self.frames.http_sent(method, request.headers(), body);
             departed.store(true, Ordering::Release);
             let response = self.client.execute(request).await;
             let response = response.map_err(|error| self.lost(&error))?;
+            if let Some(exchange) = exchange {
+                self.frames.http_received(exchange, method, &response);
+            }
             if response.status() == StatusCode::PROXY_AUTHENTICATION_REQUIRED
                 && let Some(unreachable) = Unreachable::for_want_of_credentials(&self.route)
             {

@@ -23,6 +23,7 @@ use crate::connection::{
     BoxFuture, Failure, Link, Outlet, PostFuture, PostState, Sent, Unsent, WriteMode,
 };
 use crate::error::{CloseReason, ConnectError};
+use crate::frames::ConnectionFrames;
 use crate::settings::Settings;
 
 /// How many messages are on their way to the server at once.
@@ -210,6 +211,11 @@ impl SseReader {
 }
 
 impl SseSender {
+    /// The frames of the connection.
+    pub(crate) fn frames(&self) -> &ConnectionFrames {
+        self.0.wire.frames()
+    }
+
     /// Names the connection that messages are carried for.
     pub(crate) fn attach(&self, link: &Arc<Link>) {
         // A transport serves one connection.

@@ -25,7 +25,6 @@ use super::error::HttpError;
 use super::mirrors::{ToolHeaders, result_in, stated_version};
 use super::send::{HttpRequest, Wire};
 use super::session::{ReplayLog, Session};
-use super::target::HttpTarget;
 use crate::connection::{
     BoxFuture, Failure, Link, Outlet, PostFuture, PostState, Sent, Unsent, WriteMode,
 };
@@ -76,9 +75,9 @@ pub(super) struct Post {
 }
 
 impl Streamable {
-    pub(crate) fn new(target: &HttpTarget, settings: &Settings) -> Result<Self, String> {
-        Ok(Self(Arc::new(Shared {
-            wire: Wire::new(target)?,
+    pub(crate) fn new(wire: Wire, settings: &Settings) -> Self {
+        Self(Arc::new(Shared {
+            wire,
             limits: settings.limits,
             timeouts: settings.timeouts,
             runtime: Handle::current(),
@@ -94,7 +93,7 @@ impl Streamable {
             unawaited: Arc::new(Semaphore::new(MAX_UNAWAITED as usize)),
             closed: watch::Sender::new(false),
             answers: Mutex::default(),
-        })))
+        }))
     }
 
     /// Names the connection that messages are carried for.

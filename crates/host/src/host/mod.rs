@@ -39,6 +39,7 @@ use crate::config::{Config, ServerConfig, ServerName, Source};
 use crate::disk::Disk;
 use crate::error::Error;
 use crate::events::{EventKind, Events, TooOld};
+use crate::frames::Frames;
 use crate::nearest::nearest;
 use crate::policy::{Answers, Pins};
 use crate::probes::Probes;
@@ -303,6 +304,12 @@ impl Host {
     /// The host at this moment.
     pub fn snapshot(&self) -> Snapshot {
         self.completed(self.shared().events.snapshot())
+    }
+
+    /// What passes on the connections of all servers from now on, message by message, secrets
+    /// removed. Nothing of it is kept or copied while nobody follows.
+    pub fn frames(&self) -> Frames {
+        self.shared().frames.follow()
     }
 
     /// The questions that wait for an answer, and how to answer them.

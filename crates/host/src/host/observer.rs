@@ -5,6 +5,7 @@
 
 use std::sync::{Arc, Weak};
 
+use attache_client::frames::FrameSource;
 use attache_client::protocol::LogMessageParams;
 use attache_client::{Client, Event as ClientEvent};
 
@@ -25,6 +26,7 @@ pub(crate) struct ServerObserver {
     epochs: Arc<Epochs>,
     server_handle: Weak<ServerHandle>,
     redactor: Arc<Redactor>,
+    frames: FrameSource,
 }
 
 impl ServerObserver {
@@ -33,6 +35,7 @@ impl ServerObserver {
         shared: Arc<Shared>,
         epochs: Arc<Epochs>,
         server_handle: Weak<ServerHandle>,
+        frames: FrameSource,
     ) -> Self {
         Self {
             name: config.name.clone(),
@@ -40,6 +43,7 @@ impl ServerObserver {
             epochs,
             server_handle,
             redactor: Arc::new(Redactor::for_servers([config])),
+            frames,
         }
     }
 
@@ -141,6 +145,7 @@ impl Observer for ServerObserver {
             }
             None => self.shared.log(&self.name, "state", state.as_str()),
         }
+        self.frames.state(state.as_str(), cause.as_deref());
         let change = StateChange {
             state,
             starts: now.starts,

@@ -148,12 +148,16 @@ impl ServerHandle {
                     Provenance::Typed => Target::new(&config, questions, accounts),
                     Provenance::Made(maker) => Target::made_by(maker.clone(), &config, questions),
                 };
-                let target = target.remembering(&config, shared.probes.as_ref());
+                let frames = shared.frames.source_of(&config);
+                let target = target
+                    .remembering(&config, shared.probes.as_ref())
+                    .observed_by(&frames);
                 let is_program = config.server.transport().launch().is_some()
                     && !matches!(provenance, Provenance::Made(_));
                 let places = is_program.then(|| shared.start_places.clone());
                 let (shared, epochs) = (shared.clone(), epochs.clone());
-                let observer = ServerObserver::new(&config, shared, epochs, server_handle.clone());
+                let observer =
+                    ServerObserver::new(&config, shared, epochs, server_handle.clone(), frames);
                 Supervised::new(&config, target, Arc::new(observer), places)
             });
             let manifest = shared.state.as_ref();

@@ -12,6 +12,7 @@ use crate::cache::Cache;
 use crate::config::{PolicyRules, ServerConfig, ServerName};
 use crate::disk::{Disk, Writing};
 use crate::events::EventKind;
+use crate::frames::FrameObserver;
 use crate::journal::{Journal, now_ms};
 use crate::log_files;
 use crate::policy::{Answers, Gate, Pins};
@@ -34,6 +35,8 @@ pub(crate) struct Shared {
     identity: Option<Implementation>,
     pub(crate) cache: Cache,
     pub(crate) events: Journal,
+    /// What passes on all connections.
+    pub(crate) frames: FrameObserver,
     pub(crate) questions: Questions,
     /// What servers are told that they may ask.
     pub(crate) askable: Askable,
@@ -89,6 +92,7 @@ impl Shared {
             identity: parts.identity,
             cache: Cache::new(parts.cache_bytes),
             events,
+            frames: FrameObserver::default(),
             questions,
             askable: parts.askable,
             accounts: parts.accounts,

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use attache_client::frames::FrameSource;
 use attache_client::process::SpawnErrorKind;
 use attache_client::{
     CloseReason, ConnectError, Error as ClientError, HttpError, Server, Transport,
@@ -121,6 +122,19 @@ impl Target {
                 in_vain: AtomicBool::new(in_vain),
             });
         }
+        self
+    }
+
+    /// Has the messages of its connections seen here.
+    pub(crate) fn observed_by(mut self, frames: &FrameSource) -> Self {
+        let frames = frames.clone();
+        self.server = match self.server {
+            Source::Same(server) => Source::Same(Box::new(server.observed_by(frames))),
+            Source::Made(maker) => {
+                Source::Made(Arc::new(move || maker().observed_by(frames.clone())))
+            }
+            Source::None(error) => Source::None(error),
+        };
         self
     }
 

@@ -9,6 +9,7 @@ mod cached;
 mod calls;
 mod containers;
 mod followed;
+mod frames;
 mod isolation;
 mod life;
 mod lists;
