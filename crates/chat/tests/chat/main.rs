@@ -7,5 +7,6 @@ mod context;
 mod degraded;
 mod hostile;
 mod odd;
+mod sampling;
 mod support;
 mod wire;

@@ -4,6 +4,7 @@ use std::io::Write as _;
 use std::path::Path;
 use std::process::Stdio;
 
+use attache_testkit::chaos::{Action, Reply, Script, When};
 use attache_testkit::http::Answer;
 use attache_testkit::model::{ModelReply, ModelScript, ModelServer};
 use serde_json::Value;
@@ -367,4 +368,98 @@ fn s13_a_model_cannot_command_the_terminal() {
     terminal.see("> ");
     terminal.type_in("/quit\r");
     assert_eq!(terminal.exit_code(), 0);
+}
+
+#[test]
+fn thoughts_are_shown_and_folded() {
+    let piece = |name: &str, text: &str| {
+        let mut delta = serde_json::Map::new();
+        delta.insert(name.to_owned(), text.into());
+        serde_json::json!({"choices": [{"delta": delta}]})
+    };
+    let events = [
+        piece("reasoning_content", "Let me think about it."),
+        piece("content", "Yes."),
+    ];
+    let modelled = Modelled::start([ModelReply::events(events)], "");
+    let mut terminal = modelled.terminal(&["chat"]);
+    terminal.see("> ");
+    terminal.type_in("well?\r");
+    terminal.see("Let me think about it.");
+    terminal.see("▸ thought, 5 words");
+    terminal.see("Yes.");
+    terminal.see("> ");
+    terminal.type_in("\u{4}");
+    assert_eq!(terminal.exit_code(), 0);
+}
+
+#[test]
+fn ctrl_e_opens_the_editor() {
+    let modelled = Modelled::start([ModelReply::saying("fine")], "");
+    let script = "#!/bin/sh\nprintf '%s and more' \"$(cat \"$1\")\" > \"$1\"\n";
+    let editor = modelled.home.write("editor.sh", script);
+    let command = format!("sh {}", editor.display());
+    let variables = [("CHAT_KEY", KEY), ("EDITOR", command.as_str())];
+    let mut terminal = Terminal::start_with(modelled.home.path(), &["chat"], &variables);
+    terminal.see("> ");
+    terminal.type_in("begun\u{5}");
+    terminal.see("begun and more");
+    terminal.type_in("\r");
+    terminal.see("fine");
+    assert!(
+        modelled.model.asked()[0]
+            .to_string()
+            .contains("begun and more")
+    );
+    terminal.see("> ");
+    terminal.type_in("\u{4}");
+    assert_eq!(terminal.exit_code(), 0);
+}
+
+#[test]
+fn x_samp_05_a_server_gets_the_model_only_if_the_person_lets_it() {
+    let params = serde_json::json!({"maxTokens": 20, "messages": [
+        {"role": "user", "content": {"type": "text", "text": "Name a colour."}}]});
+    for (answer, expected) in [("y", "Blue."), ("n", "the user declined")] {
+        let launch = Script::legacy("2025-06-18")
+            .tools([serde_json::json!({"name": "paint", "inputSchema": {"type": "object"}})])
+            .on(
+                When::tool("paint"),
+                [
+                    Action::ask("sampling/createMessage", params.clone()),
+                    Reply::client_answer().into(),
+                ],
+            )
+            .launch()
+            .unwrap();
+        let mut words = vec![launch.program.display().to_string()];
+        let text = |word: &std::ffi::OsString| word.to_string_lossy().into_owned();
+        words.extend(launch.args.iter().map(text));
+        let mut server = format!(
+            "[policy]\nallow = [\"*\"]\n{}",
+            toml_server("paint", &words)
+        );
+        for (name, value) in &launch.env {
+            server.push_str(&format!("env.{} = {:?}\n", text(name), text(value)));
+        }
+        let replies = [
+            ModelReply::calling(&[("a", "paint__paint", "{}")]),
+            // The next request is the server's, if it is let; else this is the answer.
+            ModelReply::saying("Blue."),
+            ModelReply::saying("done"),
+        ];
+        let modelled = Modelled::start(replies, &server);
+        let mut terminal = modelled.terminal(&["chat"]);
+        terminal.see("> ");
+        terminal.type_in("paint\r");
+        terminal.see("Name a colour.");
+        terminal.see("let scripted answer this for paint?");
+        terminal.type_in(&format!("{answer}\n"));
+        terminal.see("paint/paint done");
+        terminal.see("> ");
+        terminal.type_in("/quit\r");
+        assert_eq!(terminal.exit_code(), 0);
+        let told = modelled.model.asked().last().unwrap().to_string();
+        assert!(told.contains(expected), "{told}");
+    }
 }
