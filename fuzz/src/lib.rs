@@ -8,6 +8,7 @@
 mod lisp;
 mod methods;
 mod server;
+mod view;
 
 use attache_protocol::{
     Line, LineFramer, Message, Outcome, Payload, ResultKind, SseEvent, SseParser, parse_line,
@@ -19,6 +20,7 @@ use serde_json::value::RawValue;
 pub use lisp::{lisp_evaluator, lisp_reader};
 pub use methods::methods;
 pub use server::server_dispatch;
+pub use view::{document, form};
 
 /// The longest line of the framing target; short, so that it is reached.
 const MAX_FRAME: usize = 64;

@@ -101,7 +101,7 @@ impl Configuration {
         };
         match config.problems.iter().find(spoils) {
             Some(problem) => Err(problem_failure(problem)),
-            None => Ok(config.chat.unwrap_or_default()),
+            None => Ok(config.chat),
         }
     }
 

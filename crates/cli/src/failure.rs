@@ -32,7 +32,8 @@ pub(crate) struct Failure {
     pub(crate) meaning: Option<Meaning>,
     /// What the server said besides.
     pub(crate) data: Option<Json>,
-    /// The last lines of a server that never became ready, for those who ask for them.
+    /// Of a mistake in the command line, further ones, a sentence each; of a server that never
+    /// became ready, its last lines, for those who ask for them.
     pub(crate) details: Vec<String>,
 }
 

@@ -9,6 +9,7 @@ use std::process::ExitCode;
 
 use attache_client::protocol::{Content, ElicitParams, ElicitResult, Json, Revision, Root};
 use attache_client::{Client, ElicitationModes, EraChoice, Refusal, SamplingTools, Server};
+use attache_view::form::Form;
 use serde_json::{Value, json};
 
 #[path = "conformance-client/authorization.rs"]
@@ -84,10 +85,8 @@ fn server(task: &Task) -> Result<Server, Box<dyn StdError + Send + Sync>> {
 
 /// Accepts a form with the defaults it names.
 async fn accept_defaults(asked: ElicitParams) -> ElicitResult {
-    match asked.form() {
-        Ok(form) => ElicitResult::accept(form.defaults()),
-        Err(_) => ElicitResult::decline(),
-    }
+    let form = asked.requested_schema.as_ref().map(Form::new);
+    ElicitResult::accept(form.unwrap_or_else(Form::empty).defaults())
 }
 
 /// What a client does in a scenario.

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use attache_protocol::{
     ClientCapabilities, CreateMessageParams, CreateMessageResult, ElicitAction, ElicitMode,
-    ElicitParams, ElicitResult, ElicitationCapability, ErrorObject, FormSchema, InputRequest,
+    ElicitParams, ElicitResult, ElicitationCapability, ErrorObject, InputRequest,
     InputRequestKind as Question, Json, ListRootsResult, Root, RootsCapability, SamplingCapability,
     UnreadableInputRequest, check_tool_pairing, codes,
 };
@@ -253,18 +253,18 @@ impl Handlers {
 
 /// An accepted form must fit the schema that was asked for (X-ELIC-07).
 fn check_form(schema: &Json, content: Option<&Json>) -> Result<(), ErrorObject> {
-    let misfit = |problem: String| {
+    if !schema.as_str().trim_start().starts_with('{') {
+        let problem = "the form is malformed: its schema is no object";
+        return Err(ErrorObject::new(codes::INVALID_PARAMS, problem));
+    }
+    let checked = match content {
+        Some(content) => attache_schema::check_answer(schema, content),
+        None => Err("it is missing".to_owned()),
+    };
+    checked.map_err(|problem| {
         let problem = format!("the answer does not fit the form: {problem}");
         ErrorObject::new(codes::INTERNAL_ERROR, problem)
-    };
-    let schema = FormSchema::read(schema).map_err(|error| {
-        ErrorObject::new(
-            codes::INVALID_PARAMS,
-            format!("the form is malformed: {error}"),
-        )
-    })?;
-    let content = content.ok_or_else(|| misfit("it is missing".to_owned()))?;
-    schema.check(content).map_err(misfit)
+    })
 }
 
 fn undeclared(what: &str) -> ErrorObject {

@@ -12,6 +12,7 @@ mod ending;
 mod in_flight;
 mod mcp;
 mod revision;
+pub mod safe_text;
 mod wire;
 
 pub use dialect::*;
@@ -23,7 +24,6 @@ pub use mcp::completion::*;
 pub use mcp::content::*;
 pub use mcp::elicitation::*;
 pub use mcp::entries::{Entries, Rejected};
-pub use mcp::form::*;
 pub use mcp::lifecycle::*;
 pub use mcp::logging::*;
 pub use mcp::method::{Method, Notification, Paged};

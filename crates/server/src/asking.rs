@@ -273,9 +273,9 @@ fn empty() -> Json {
 
 /// Both ends check the answer against the form (X-ELIC-07).
 fn check_form(params: &ElicitParams, answer: &ElicitResult) -> Result<(), Failure> {
-    let form = params.form()?;
+    let schema = params.requested_schema.clone().unwrap_or_else(empty_form);
     let content = answer.content.clone().unwrap_or_else(empty);
-    form.check(&content)
+    attache_schema::check_answer(&schema, &content)
         .map_err(|complaint| Failure::invalid_params(format!("the user's answer: {complaint}")))
 }
 

@@ -4,25 +4,18 @@
 //! schema mirrors into HTTP headers. No reference ever leaves the schema (X-BASE-24, S14).
 
 use attache_protocol::Json;
+use attache_schema::Schema;
 use serde_json::{Map, Value};
 
 /// How many complaints about one set of arguments are told.
 const MOST_COMPLAINTS: usize = 5;
 /// How deep a schema may nest (S14).
 const MOST_DEPTH: usize = 64;
-/// The dialects that schemas may name; one that names none is read by the last.
-const DIALECTS: [&str; 5] = [
-    "http://json-schema.org/draft-04/schema",
-    "http://json-schema.org/draft-06/schema",
-    "http://json-schema.org/draft-07/schema",
-    "https://json-schema.org/draft/2019-09/schema",
-    "https://json-schema.org/draft/2020-12/schema",
-];
 
 /// A schema ready for use.
 #[derive(Debug)]
 pub(crate) struct Compiled {
-    validator: jsonschema::Validator,
+    schema: Schema,
 }
 
 impl Compiled {
@@ -30,48 +23,42 @@ impl Compiled {
     pub(crate) fn of_arguments(schema: &Json) -> Result<Self, String> {
         let value = schema.to_value().map_err(|error| error.to_string())?;
         match value.get("type").and_then(Value::as_str) {
-            Some("object") => Self::compile(&value),
+            Some("object") => Self::compile(schema, &value),
             _ => Err("its root must have \"type\": \"object\"".to_owned()),
         }
     }
 
     /// Compiles the schema of a tool's structured result.
     pub(crate) fn of_result(schema: &Json) -> Result<Self, String> {
-        Self::compile(&schema.to_value().map_err(|error| error.to_string())?)
+        let value = schema.to_value().map_err(|error| error.to_string())?;
+        Self::compile(schema, &value)
     }
 
-    fn compile(schema: &Value) -> Result<Self, String> {
-        if depth(schema) > MOST_DEPTH {
+    /// Refuses what could not be checked when it is called: dialects, references and patterns that
+    /// are not known (X-BASE-23).
+    fn compile(schema: &Json, value: &Value) -> Result<Self, String> {
+        if depth(value) > MOST_DEPTH {
             return Err(format!("it nests deeper than {MOST_DEPTH} levels"));
         }
-        // The validator would read an unknown dialect as the newest one (X-BASE-23).
-        if let Some(named) = schema.get("$schema").and_then(Value::as_str)
-            && !DIALECTS.contains(&named.trim_end_matches('#'))
-        {
-            let known = DIALECTS.join(", ");
-            return Err(format!(
-                "its dialect \"{named}\" is not known; known are {known}"
-            ));
+        let schema = Schema::new(schema);
+        let mut refused = schema.mistakes().into_iter().chain(schema.unknown());
+        match refused.next() {
+            Some(reason) => Err(reason),
+            None => Ok(Self { schema }),
         }
-        let validator = jsonschema::validator_for(schema).map_err(|error| error.to_string())?;
-        Ok(Self { validator })
     }
 
     /// Checks a value. The error names each place and what is wrong there.
     pub(crate) fn check(&self, value: &Value) -> Result<(), String> {
-        if self.validator.is_valid(value) {
-            return Ok(());
+        let report = self.schema.validate(&attache_schema::Value::from(value));
+        let problems = report.problems.into_iter().map(|problem| problem.message);
+        let unchecked = report.unchecked.into_iter();
+        let unchecked = unchecked.map(|what| format!("this could not be checked: {what}"));
+        let complaints: Vec<String> = problems.chain(unchecked).take(MOST_COMPLAINTS).collect();
+        match complaints.is_empty() {
+            true => Ok(()),
+            false => Err(complaints.join("; ")),
         }
-        let complaints: Vec<String> = self
-            .validator
-            .iter_errors(value)
-            .take(MOST_COMPLAINTS)
-            .map(|error| match error.instance_path().as_str() {
-                "" => error.to_string(),
-                path => format!("{path}: {error}"),
-            })
-            .collect();
-        Err(complaints.join("; "))
     }
 }
 
@@ -265,7 +252,10 @@ mod tests {
         })))
         .unwrap();
         let wrong = compiled.check(&json!({"a": {"b": "x"}})).unwrap_err();
-        assert!(wrong.starts_with("/a/b: "), "{wrong}");
+        assert!(
+            wrong.starts_with("\"a.b\" must be a whole number"),
+            "{wrong}"
+        );
         let missing = compiled.check(&json!({})).unwrap_err();
         assert!(missing.contains("\"a\""), "{missing}");
     }

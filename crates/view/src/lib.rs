@@ -7,9 +7,6 @@
 
 pub mod document;
 pub mod form;
-mod number;
-pub mod safe_text;
-mod value;
 
-pub use number::Number;
-pub use value::{Object, Value};
+pub use attache_protocol::safe_text;
+pub use attache_schema::{Number, Object, Value};

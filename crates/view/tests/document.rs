@@ -165,7 +165,7 @@ fn markdown_is_a_tree() {
         parts("## A `b`\n\nc\nd **e** ~~f~~  \ng\n\n***\n"),
         json!([
             {"part":"heading","level":2,"words":[text("A "),{"inline":"code","text":"b"}]},
-            paragraph(json!([text("c d "),{"inline":"strong","words":[text("e")]},text(" "),{"inline":"strikethrough","words":[text("f")]},{"inline":"break"},text("g")])),
+            paragraph(json!([text("c\nd "),{"inline":"strong","words":[text("e")]},text(" "),{"inline":"strikethrough","words":[text("f")]},{"inline":"break"},text("g")])),
             {"part":"rule"},
         ])
     );

@@ -118,20 +118,32 @@ fn words_that_say_no_value_are_refused_by_name() {
     for (words, message) in [
         (
             &["count=many"][..],
-            "\"count\" must be a number, like 12 or -0.5",
+            "\"count\" must be a whole number, like 12, not \"many\"",
         ),
-        (&["count=1.5"], "\"count\" must be a whole number"),
-        (&["deep=perhaps"], "\"deep\" must be true or false"),
-        (&["level=middle"], "\"level\" must be one of low, high"),
-        (&["maybe=x"], "\"maybe\" must be a number, like 12 or -0.5"),
+        (
+            &["count=1.5"],
+            "\"count\" must be a whole number, like 12, not \"1.5\"",
+        ),
+        (
+            &["deep=perhaps"],
+            "\"deep\" must be true or false, not \"perhaps\"",
+        ),
+        (
+            &["level=middle"],
+            "\"level\" must be one of low, high, not \"middle\"",
+        ),
+        (
+            &["maybe=x"],
+            "\"maybe\" must be a whole number, like 12, or null, not \"x\"",
+        ),
         (
             &["place.x=y"],
-            "\"place.x\" must be a number, like 12 or -0.5",
+            "\"place.x\" must be a whole number, like 12, not \"y\"",
         ),
-        (&["place=y"], "\"place\" must be a JSON object"),
+        (&["place=y"], "\"place\" must be a JSON object, not \"y\""),
         (
             &["sizes=x"],
-            "\"sizes\" must be a list; repeat the name or write a JSON list",
+            "\"sizes[0]\" must be a whole number, like 12, not \"x\"",
         ),
         (
             &["people[1].age=5"],

@@ -1,10 +1,11 @@
 //! Questions of servers to the user, on the terminal.
 //!
-//! Field by field, with the server named, and with saying no always possible. Owns the dialogue;
-//! what an answer must look like is the form's own knowledge. Nothing is opened or sent without a
-//! yes (C-ELIC-12, C-ELIC-13).
+//! One question at a time, with the server named, and with saying no always possible. Nothing is
+//! opened or sent without a yes (C-ELIC-12, C-ELIC-13).
 
 mod calls;
+mod form;
+mod hidden;
 #[cfg(feature = "chat")]
 mod lending;
 mod sampling;
@@ -16,11 +17,8 @@ use attache::host::policy::{Remember, Scope};
 use attache::host::questions::{
     Answer, Askable, Attached, Question, QuestionKind, Questions, Topic,
 };
-use attache::protocol::{
-    ChoiceOption, ElicitParams, Extra, FieldKind, FormField, FormSchema, Json,
-};
+use attache::protocol::ElicitParams;
 use attache::{ElicitationModes, SamplingTools};
-use serde_json::Value;
 use tokio::sync::{Mutex, mpsc};
 
 #[cfg(feature = "chat")]
@@ -246,72 +244,6 @@ impl TerminalQuestions {
 }
 
 impl Dialogue {
-    async fn ask_form(
-        &self,
-        question: &ElicitParams,
-        lines: &mut Lines,
-    ) -> Result<Answer, NoAnswer> {
-        let form = match question.form() {
-            Ok(form) if form.required_unknown.is_empty() => form,
-            _ => {
-                self.output.note(&format!(
-                    "{} asks with a form that cannot be shown; declined",
-                    self.server
-                ));
-                return Err(NoAnswer::Declined);
-            }
-        };
-        let mut text = self.heading("asks");
-        text.block(Style::Plain, &question.message);
-        text.faint(&format!("{DECLINE} says no, {CANCEL} leaves"))
-            .end_line();
-        self.output.aside_text(&text);
-        let answer = self.fill_in(&form, lines).await?;
-        let mut text = Text::new();
-        text.plain("answer: ").plain(answer.as_str()).end_line();
-        self.output.aside_text(&text);
-        self.consent(&format!("send this to {}?", self.server), lines)
-            .await?;
-        Ok(Answer::Accept {
-            content: Some(answer),
-        })
-    }
-
-    async fn fill_in(&self, form: &FormSchema, lines: &mut Lines) -> Result<Json, NoAnswer> {
-        let mut answer = Extra::default();
-        for field in &form.fields {
-            if let Some(value) = self.ask_field(field, lines).await? {
-                answer.insert(field.name.as_str(), value);
-            }
-        }
-        Ok(Json::from_serialize(&answer).unwrap_or_default())
-    }
-
-    /// Asks until the answer fits; `None` if the field is left out.
-    async fn ask_field(
-        &self,
-        field: &FormField,
-        lines: &mut Lines,
-    ) -> Result<Option<Json>, NoAnswer> {
-        loop {
-            self.output.aside_text(&describe(field));
-            let line = self.line(lines).await?;
-            if line.is_empty() {
-                match &field.default {
-                    Some(default) => return Ok(Some(default.clone())),
-                    None if !field.required => return Ok(None),
-                    None => self.complain("it is required"),
-                }
-                continue;
-            }
-            let value = read_answer(&line, &field.kind);
-            match field.check(&value) {
-                Ok(()) => return Ok(Some(value)),
-                Err(problem) => self.complain(&problem),
-            }
-        }
-    }
-
     async fn ask_url(
         &self,
         question: &ElicitParams,
@@ -371,68 +303,6 @@ impl Dialogue {
         text.add(Style::Warning, problem).end_line();
         self.output.aside_text(&text);
     }
-}
-
-/// What a field asks for, ending where the answer is typed.
-fn describe(field: &FormField) -> Text {
-    let mut text = Text::new();
-    if let Some(description) = &field.description {
-        text.block(Style::Faint, description);
-    }
-    if let FieldKind::Choice { options } | FieldKind::Choices { options, .. } = &field.kind {
-        for option in options {
-            text.plain("  ").add(Style::Name, &option.value);
-            if let Some(title) = &option.title {
-                text.plain("  ").plain(title);
-            }
-            text.end_line();
-        }
-    }
-    text.add(Style::Name, field.display_name());
-    let kind = match &field.kind {
-        FieldKind::Boolean => " (true or false)",
-        FieldKind::Choices { .. } => " (several, separated by commas)",
-        FieldKind::Integer { .. } => " (a whole number)",
-        FieldKind::Number { .. } => " (a number)",
-        _ => "",
-    };
-    text.faint(kind);
-    match &field.default {
-        Some(default) => text.faint(&format!(" [{default}]")),
-        None if field.required => text.faint(" (required)"),
-        None => text.faint(" (may be left empty)"),
-    };
-    text.plain(": ");
-    text
-}
-
-/// What the user typed, as a value of the field's kind; whether it fits is checked afterwards.
-fn read_answer(line: &str, kind: &FieldKind) -> Json {
-    let text = || Json::from(Value::String(line.to_owned()));
-    match kind {
-        FieldKind::Text { .. } => text(),
-        FieldKind::Choice { options } => Json::from(Value::String(chosen(line, options))),
-        FieldKind::Choices { options, .. } => {
-            let values = line.split(',').map(|word| chosen(word.trim(), options));
-            Json::from(values.collect::<Value>())
-        }
-        FieldKind::Boolean => match line.to_lowercase().as_str() {
-            "y" | "yes" | "true" => Json::from(Value::Bool(true)),
-            "n" | "no" | "false" => Json::from(Value::Bool(false)),
-            _ => text(),
-        },
-        FieldKind::Number { .. } | FieldKind::Integer { .. } | FieldKind::Other(_) => {
-            Json::parse(line).unwrap_or_else(|_| text())
-        }
-    }
-}
-
-/// The value of an option that was named by value or by title.
-fn chosen(word: &str, options: &[ChoiceOption]) -> String {
-    let by_title = options
-        .iter()
-        .find(|option| option.title.as_deref() == Some(word));
-    by_title.map_or(word, |option| &option.value).to_owned()
 }
 
 /// The host of an address that may be shown as one to visit: https, or http on this machine.

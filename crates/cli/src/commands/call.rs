@@ -7,27 +7,31 @@ use attache::TaskStart;
 use attache::host::Call as HostCall;
 use attache::host::names::ToolName;
 use attache::host::policy::CallOrigin;
-use attache::protocol::{CallToolResult, Content, Ending, Extra, Json, Payload, Tool};
+use attache::protocol::{CallToolResult, Content, Ending, Json, Payload, Tool};
+use attache_view::document::Document;
+use attache_view::form::Form;
 
 use super::{Context, Known, Typed, Verb, listing, save};
 use crate::args::{ProgressArgs, ServerArgs};
-use crate::arguments::{self, Given, Schema};
+use crate::arguments::{self, Validation};
 use crate::command_host::CommandHost;
 use crate::failure::{self, Failure, Kind};
-use crate::output::{Format, Text, human};
+use crate::output::{Format, Text, Verbosity, human};
 
 /// Call a tool
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Tool arguments:
   key=value       a value of the type that the tool's schema says; text if it allows text.
-                  Repeat the key for a list; a.b=value reaches into an object.
+                  Repeat the key for a list; a.b=value reaches into an object, a[0]=value
+                  into a list.
   key=@file       the same, read from a file (- is stdin)
   key:=json       a JSON value, for example count:=3, tags:='[\"a\"]', note:=null
   key:=@file      the same, read from a file
 
 The tools are listed first, to know these types and to say so if there is no such tool;
---no-list calls without looking.
+--no-list calls without looking. Arguments are checked before they are sent;
+--no-validate sends them as they are, a word that is not of its type as text.
 
 Example:
   attache call notes/search query=tea
@@ -44,14 +48,17 @@ pub(crate) struct Call {
     /// Do not list the tools first
     #[arg(long)]
     no_list: bool,
+    /// Send the arguments even if they do not fit the tool's schema
+    #[arg(long)]
+    no_validate: bool,
     /// Call it without asking where the policy says to ask
     #[arg(short, long)]
     yes: bool,
     #[command(flatten)]
     progress: ProgressArgs,
-    /// Save the first image, sound or other binary content
-    #[arg(long, value_name = "FILE")]
-    out: Option<PathBuf>,
+    /// Save the first image, sound or other bytes; into a folder, all
+    #[arg(long, alias = "out", value_name = "FILE|FOLDER/")]
+    save: Option<PathBuf>,
     #[command(flatten)]
     servers: ServerArgs,
 }
@@ -62,29 +69,34 @@ const CANCEL_PATIENCE: Duration = Duration::from_secs(1);
 impl Verb for Call {
     async fn run(self, context: &Context) -> Result<(), Failure> {
         let output = &context.output;
-        let arguments = Given::parse_all(&self.arguments)?;
-        let whole = match &self.args {
-            Some(word) => arguments::read_whole(word)?,
-            None => Extra::default(),
-        };
+        let arguments = arguments::parse(&self.arguments)?;
+        let whole = self.args.as_deref().map(arguments::read_whole);
+        let whole = whole.transpose()?;
         let (_, selection) = self.servers.selection()?;
         let selection = selection.narrowed_by(&self.tool)?.approved(self.yes);
         let session = context.open(selection).await?;
-        let (server, name, schema, way) = if self.no_list {
+        let (server, name, form, promised, way) = if self.no_list {
             let found = session.run(session.host.resolve::<Tool>(&self.tool));
             let found = found.await?;
-            (found.server, found.tool, Schema::parse("{}"), Way::Request)
+            (found.server, found.tool, Form::any(), None, Way::Request)
         } else {
             let (server, tool) = listing::find::<Tool>(&self.tool, "tool", session, output).await?;
             let way = Way::of(&tool, server.as_str(), session);
-            let schema = Schema::of_tool(&tool);
-            (server, tool.name, schema, way)
+            let form = Form::of_tool(&tool);
+            (server, tool.name, form, tool.output_schema, way)
         };
-        let assembled = arguments::assemble(whole, &arguments, &schema, &name)?;
-        for unmentioned in &assembled.unmentioned {
-            output.note(&format!(
-                "the schema of {name} does not mention \"{unmentioned}\"; it is sent all the same"
-            ));
+        let validation = match self.no_validate {
+            true => Validation::Skipped,
+            false => Validation::Required,
+        };
+        let assembled = arguments::assemble(whole, &arguments, &form, &name, validation)?;
+        for note in &assembled.notes {
+            output.note(note);
+        }
+        if output.verbosity == Verbosity::Verbose {
+            for unchecked in &assembled.unchecked {
+                output.note(&format!("left to the server to check: {unchecked}"));
+            }
         }
         let progress = output.progress(&name, self.progress.progress);
         // What a person types is its own consent; pins, `deny` and `ask` hold all the same.
@@ -116,13 +128,14 @@ impl Verb for Call {
         }
         let result = result.map_err(|failure| failure.of(server.as_str()))?;
         if output.format == Format::Human {
-            output.text(&show(&result))?;
+            let document = || Document::of_call(&result, promised.as_ref());
+            output.answer(document, || show(&result))?;
         }
         if result.is_error {
             return Err(failed(&name, &result, output.format).of(server.as_str()));
         }
-        match &self.out {
-            Some(file) => save::first_binary(&result.content, file, output),
+        match &self.save {
+            Some(place) => save::binaries(&result.content, place, &name, output),
             None => Ok(()),
         }
     }
@@ -134,12 +147,13 @@ impl Verb for Call {
         let Some(tool) = known.find::<Tool>(name) else {
             return Vec::new();
         };
-        let schema = Schema::of_tool(&tool);
+        let form = Form::of_tool(&tool);
         if let Some((key, _)) = typed.current.split_once('=') {
-            let values = schema.choices_for(key).into_iter();
+            let values = form.values_of_key(key).into_iter();
             return values.map(|value| format!("{key}={value}")).collect();
         }
-        typed.keys_without_value(schema.names().iter().map(String::as_str))
+        let names = form.members_at(&[]);
+        typed.keys_without_value(names.iter().map(|(name, _)| name.as_str()))
     }
 }
 

@@ -2,11 +2,12 @@
 
 use attache::host::nearest;
 use attache::protocol::{self, GetPromptResult, Json};
+use attache_view::document::Document;
 
 use super::prompts::signature;
 use super::{Context, Known, Typed, Verb, listing};
 use crate::args::{ProgressArgs, ServerArgs};
-use crate::arguments::Given;
+use crate::arguments;
 use crate::failure::Failure;
 use crate::output::{Format, Style, Text, human};
 
@@ -28,14 +29,14 @@ pub(crate) struct Prompt {
 impl Verb for Prompt {
     async fn run(self, context: &Context) -> Result<(), Failure> {
         let output = &context.output;
-        let arguments = Given::parse_all(&self.arguments)?;
+        let arguments = arguments::parse(&self.arguments)?;
         let (_, selection) = self.servers.selection()?;
         let session = context.open(selection.narrowed_by(&self.name)?).await?;
         let found = listing::find::<protocol::Prompt>(&self.name, "prompt", session, output);
         let (server, prompt) = found.await?;
         let arguments = arguments
             .iter()
-            .map(|argument| Ok((argument.key.clone(), argument.text()?.to_owned())))
+            .map(|argument| Ok((argument.key.clone(), arguments::only_text(argument)?.to_owned())))
             .collect::<Result<Vec<_>, Failure>>()?;
         check(&prompt, &arguments)?;
         let progress = output.progress(&prompt.name, self.progress.progress);
@@ -55,7 +56,7 @@ impl Verb for Prompt {
             ));
         }
         match output.format {
-            Format::Human => output.text(&show(&result)),
+            Format::Human => output.answer(|| Document::of_prompt(&result), || show(&result)),
             Format::Json => {
                 let document = Json::from_serialize(&result).unwrap_or_default();
                 output.document(document.as_str())

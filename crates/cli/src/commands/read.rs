@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use attache::host::ReadAnswer;
 use attache::protocol::{Json, ReadResourceResult};
+use attache_view::document::Document;
 
 use super::{Context, Known, Typed, Verb, save};
 use crate::args::{ProgressArgs, ServerArgs};
@@ -19,8 +20,8 @@ pub(crate) struct Read {
     #[command(flatten)]
     progress: ProgressArgs,
     /// Save the contents instead of printing them
-    #[arg(long, value_name = "FILE")]
-    out: Option<PathBuf>,
+    #[arg(long, alias = "out", value_name = "FILE|FOLDER/")]
+    save: Option<PathBuf>,
     #[command(flatten)]
     servers: ServerArgs,
 }
@@ -43,11 +44,11 @@ impl Verb for Read {
             output.document(document.as_str())?;
         }
         note_rejected(&answer, output);
-        if let Some(file) = &self.out {
-            return save::resource(&result.contents, file, output);
+        if let Some(place) = &self.save {
+            return save::resource(&result.contents, place, output);
         }
         if output.format == Format::Human {
-            output.text(&show(result))?;
+            output.answer(|| Document::of_resource(result), || show(result))?;
         }
         Ok(())
     }

@@ -1,12 +1,12 @@
 //! `attache tools`.
 
 use attache::protocol::{Json, Tool};
+use attache_view::form::Form;
 use serde::Serialize;
 
 use super::listing::{self, Answered, Listed};
 use super::{Context, Known, Typed, Verb};
 use crate::args::ListArgs;
-use crate::arguments::Schema;
 use crate::failure::Failure;
 use crate::output::json;
 use crate::output::text::width;
@@ -60,7 +60,7 @@ pub(super) fn show(tools: &Listed<Tool>) -> Text {
     for offered in &tools.entries {
         let tool = &offered.entry;
         let description = tool.description.as_deref().or(tool.title.as_deref());
-        let signature = Schema::of_tool(tool).signature();
+        let signature = Form::of_tool(tool).signature();
         text.append(human::entry(
             name(offered),
             width,

@@ -10,7 +10,7 @@ use attache::protocol::{Content, Json, MediaContent, Resource, ResourceContents}
 use super::Verbosity;
 use super::text::{Style, Text};
 use crate::base64;
-use crate::failure::Failure;
+use crate::failure::{Failure, Kind};
 
 /// Cause and remedy.
 pub(crate) fn failure(failure: &Failure, verbosity: Verbosity) -> Text {
@@ -20,10 +20,15 @@ pub(crate) fn failure(failure: &Failure, verbosity: Verbosity) -> Text {
         text.plain(server).plain(": ");
     }
     text.plain(&failure.message).end_line();
+    if failure.kind == Kind::Usage {
+        for further in &failure.details {
+            text.add(Style::Bad, "error: ").plain(further).end_line();
+        }
+    }
     if let Some(hint) = &failure.hint {
         text.add(Style::Good, "hint: ").plain(hint).end_line();
     }
-    if verbosity == Verbosity::Verbose {
+    if verbosity == Verbosity::Verbose && failure.kind != Kind::Usage {
         for line in &failure.details {
             text.faint("stderr: ").plain(line).end_line();
         }

@@ -3,6 +3,8 @@
 //! The only module that prints. What is printed is either JSON or a [`Text`], which is harmless by
 //! construction. Knows nothing of servers.
 
+mod columns;
+mod draw;
 pub(crate) mod human;
 pub(crate) mod json;
 mod progress;
@@ -14,12 +16,16 @@ use std::io::{self, IsTerminal, Write};
 use std::sync::Arc;
 
 use attache::protocol::ProgressParams;
+use attache_view::document::Document;
 use parking_lot::{Mutex, MutexGuard};
 pub(crate) use progress::{Progress, ProgressDisplay};
 pub(crate) use text::{Colour, Style, Text};
 
 use crate::failure::{Exit, Failure};
 use crate::invocation::Refusal;
+
+/// The columns of a terminal that does not tell.
+const USUAL_COLUMNS: usize = 80;
 
 /// How results are printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -107,6 +113,27 @@ impl Output {
     /// Whether there is a user to ask.
     pub(crate) fn can_ask(&self) -> bool {
         self.stderr.is_terminal && io::stdin().is_terminal()
+    }
+
+    /// Prints an answer for people: drawn where they look at it, plain where a program reads it.
+    pub(crate) fn answer(
+        &self,
+        drawn: impl FnOnce() -> Document,
+        plain: impl FnOnce() -> Text,
+    ) -> Result<(), Failure> {
+        if !self.stdout.is_terminal {
+            return self.text(&plain());
+        }
+        let document = drawn();
+        self.text(&draw::document(&document, terminal_columns()))?;
+        let report = document.structured.and_then(|structured| structured.report);
+        if let Some(problem) = report.and_then(|report| report.problems.into_iter().next()) {
+            self.note(&format!(
+                "the answer does not fit the schema that the tool promises: {}",
+                problem.message
+            ));
+        }
+        Ok(())
     }
 
     /// Prints text for people.
@@ -209,6 +236,17 @@ impl Output {
             BarState::NotShown(_) | BarState::PutAway => print(),
         }
     }
+}
+
+/// How many columns the terminal has.
+fn terminal_columns() -> usize {
+    #[cfg(unix)]
+    if let Ok(size) = rustix::termios::tcgetwinsize(io::stdout())
+        && size.ws_col > 0
+    {
+        return usize::from(size.ws_col);
+    }
+    USUAL_COLUMNS
 }
 
 /// Prints help, version, or what is wrong with a command line.

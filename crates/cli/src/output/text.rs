@@ -3,7 +3,7 @@
 //! Whatever goes into a [`Text`] is made safe on the way in, and nothing else can be printed, so no
 //! command can forget it. Owns styles and columns; knows nothing of what is shown.
 
-use super::safe_text;
+use super::{columns, safe_text};
 
 /// Text with styles.
 #[derive(Clone, Debug, Default)]
@@ -20,6 +20,10 @@ pub(crate) enum Style {
     Good,
     Warning,
     Bad,
+    Heading,
+    Emphasis,
+    Code,
+    Link,
 }
 
 /// Whether styles are written.
@@ -38,6 +42,10 @@ impl Style {
             Self::Good => "32",
             Self::Warning => "33",
             Self::Bad => "31",
+            Self::Heading => "1;4",
+            Self::Emphasis => "3",
+            Self::Code => "36",
+            Self::Link => "4",
         }
     }
 }
@@ -75,7 +83,7 @@ impl Text {
         let taken = self
             .spans
             .last()
-            .map_or(0, |(_, text)| text.chars().count());
+            .map_or(0, |(_, text)| columns::width(text));
         self.plain(&" ".repeat(width.saturating_sub(taken)))
     }
 
@@ -86,12 +94,36 @@ impl Text {
 
     /// Adds text of several lines, ended by a line break.
     pub(crate) fn block(&mut self, style: Style, text: &str) -> &mut Self {
-        let text = safe_text::block(text);
+        let mut text = safe_text::block(text).into_owned();
+        if style == Style::Plain {
+            // A large answer is one piece.
+            if !text.is_empty() && !text.ends_with('\n') {
+                text.push('\n');
+            }
+            self.spans.push((style, text));
+            return self;
+        }
         for line in text.lines() {
             self.spans.push((style, line.to_owned()));
             self.end_line();
         }
         self
+    }
+
+    /// The lines of it, each ended by a line break.
+    pub(crate) fn into_lines(self) -> Vec<Self> {
+        let mut lines = vec![Self::new()];
+        for span in self.spans {
+            let ends_line = span.1.ends_with('\n');
+            if let Some(line) = lines.last_mut() {
+                line.spans.push(span);
+            }
+            if ends_line {
+                lines.push(Self::new());
+            }
+        }
+        lines.retain(|line| !line.spans.is_empty());
+        lines
     }
 
     pub(crate) fn append(&mut self, mut other: Self) -> &mut Self {
@@ -115,7 +147,7 @@ impl Text {
 
 /// The width of a column for these texts, between two limits.
 pub(crate) fn width<'a>(texts: impl Iterator<Item = &'a str>, most: usize) -> usize {
-    let longest = texts.map(|text| safe_text::one_line(text).chars().count());
+    let longest = texts.map(|text| columns::width(&safe_text::one_line(text)));
     longest.max().unwrap_or(0).min(most)
 }
 

@@ -86,9 +86,10 @@ fn call() {
     Options:
           --args <JSON>                   All arguments as one JSON object, or @file, or - for stdin
           --no-list                       Do not list the tools first
+          --no-validate                   Send the arguments even if they do not fit the tool's schema
       -y, --yes                           Call it without asking where the policy says to ask
           --progress <auto|always|never>  A bar on a terminal (auto), also lines elsewhere (always)
-          --out <FILE>                    Save the first image, sound or other binary content
+          --save <FILE|FOLDER/>           Save the first image, sound or other bytes; into a folder, all
           --json                          Print one JSON document; failures are JSON on stderr
       -v, --verbose                       Show the server's stderr and log, and more about failures
           --timeout <TIME>                How long one request may take, like 500ms, 30s or 5m
@@ -107,13 +108,15 @@ fn call() {
 
     Tool arguments:
       key=value       a value of the type that the tool's schema says; text if it allows text.
-                      Repeat the key for a list; a.b=value reaches into an object.
+                      Repeat the key for a list; a.b=value reaches into an object, a[0]=value
+                      into a list.
       key=@file       the same, read from a file (- is stdin)
       key:=json       a JSON value, for example count:=3, tags:='["a"]', note:=null
       key:=@file      the same, read from a file
 
     The tools are listed first, to know these types and to say so if there is no such tool;
-    --no-list calls without looking.
+    --no-list calls without looking. Arguments are checked before they are sent;
+    --no-validate sends them as they are, a word that is not of its type as text.
 
     Example:
       attache call notes/search query=tea

@@ -10,6 +10,7 @@ mod configured;
 mod doctor;
 mod exchange;
 mod failures;
+mod forms;
 mod harness;
 mod help;
 mod hostile;

@@ -64,6 +64,16 @@ fn everything_sends_pictures_links_and_logs() {
     let outcome = run_on(&everything(), &["call", "get-tiny-image", "--out", &path]).expect(0);
     assert!(outcome.stdout.contains("[image/png, "), "{outcome:?}");
     assert_eq!(&std::fs::read(file.path()).unwrap()[1..4], b"PNG");
+    // Into a folder each goes under a name of our own, over none that is there.
+    let folder = crate::harness::Folder::new("pictures");
+    let place = format!("{}/", folder.path().join("new").display());
+    for number in 1..=2 {
+        run_on(&everything(), &["call", "get-tiny-image", "--save", &place]).expect(0);
+        let file = folder
+            .path()
+            .join(format!("new/get-tiny-image-{number}.png"));
+        assert_eq!(&std::fs::read(file).unwrap()[1..4], b"PNG");
+    }
     let outcome = run_on(&everything(), &["call", "get-resource-links", "count=2"]).expect(0);
     assert!(
         outcome.stdout.contains("demo://resource/dynamic/"),

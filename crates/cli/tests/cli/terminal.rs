@@ -251,8 +251,95 @@ fn a_form_is_answered_on_the_terminal() {
     terminal.see("send this to node?");
     terminal.see("answer y, n or c");
     terminal.type_in("y\n");
-    terminal.see("- Name: Ada");
+    terminal.see("Name: Ada");
     assert_eq!(terminal.exit_code(), 0);
+}
+
+/// The command of a chaos server; it lives as long as its launch.
+fn command_of(launch: &Launch) -> Vec<String> {
+    let text = |word: &std::ffi::OsStr| word.to_str().unwrap().to_owned();
+    let mut server = vec![text(launch.program.as_os_str())];
+    server.extend(launch.args.iter().map(|word| text(word)));
+    server
+}
+
+#[test]
+fn secrets_are_hidden_while_they_are_typed_and_afterwards() {
+    let form = json!({
+        "message": "sign in",
+        "requestedSchema": {
+            "type": "object", "required": ["api_key"],
+            "properties": {"api_key": {"type": "string", "minLength": 3}},
+        },
+    });
+    let ask = Action::ask("elicitation/create", form);
+    let launch = Script::legacy("2025-11-25")
+        .on("tools/call", [ask, Action::text("signed in")])
+        .launch()
+        .unwrap();
+    let words = ["call", "echo", "message=x"];
+    let mut terminal = Terminal::start(&words, &command_of(&launch));
+    terminal.see("what you type is hidden");
+    terminal.see("(required)");
+    for (keys, answered) in [
+        ("x1\n", "at least 3 characters"),
+        ("hunter2\n", "send this to"),
+    ] {
+        terminal.type_in(keys);
+        wait_until(answered, || terminal.screen().contains(answered));
+        let screen = terminal.screen();
+        assert!(!screen.contains(keys.trim()), "{screen:?}");
+    }
+    terminal.see("••••••");
+    terminal.type_in("y\n");
+    terminal.see("signed in");
+    assert_eq!(terminal.exit_code(), 0);
+    let received = launch.received().unwrap();
+    assert!(
+        received
+            .iter()
+            .any(|it| it["result"]["content"]["api_key"] == "hunter2"),
+        "{received:?}"
+    );
+}
+
+#[test]
+fn answers_are_drawn_on_a_terminal_and_plain_in_a_pipe() {
+    let rows = json!([{"name": "日本語", "size": 5}, {"name": "a", "size": 1200}]);
+    let launch = Script::legacy("2025-11-25")
+        .on(
+            "tools/call",
+            [Action::result(
+                json!({"content": [], "structuredContent": {"rows": rows}}),
+            )],
+        )
+        .launch()
+        .unwrap();
+    let server = command_of(&launch);
+    let words = ["call", "echo", "message=x"];
+    let mut terminal = Terminal::start(&words, &server);
+    terminal.see("──────  ────");
+    terminal.see("日本語     5");
+    terminal.see("a       1200");
+    assert_eq!(terminal.exit_code(), 0);
+    let piped = crate::harness::run_on(&server, &words).expect(0);
+    assert_eq!(
+        serde_json::from_str::<serde_json::Value>(&piped.stdout).unwrap(),
+        json!({"rows": rows})
+    );
+
+    let text = "# Title\n\nSome **strong** words\n\n- one\n- two";
+    let launch = Script::legacy("2025-11-25")
+        .on("tools/call", [Action::text(text)])
+        .launch()
+        .unwrap();
+    let server = command_of(&launch);
+    let mut terminal = Terminal::start(&words, &server);
+    terminal.see("\u{1b}[1;4mTitle\u{1b}[0m");
+    terminal.see("\u{1b}[1mstrong\u{1b}[0m");
+    assert_eq!(terminal.exit_code(), 0);
+    let piped = crate::harness::run_on(&server, &words).expect(0);
+    assert_eq!(piped.stdout, format!("{text}\n"));
 }
 
 #[test]

@@ -6,6 +6,7 @@ mod answers;
 mod authorizing;
 mod cancelling;
 mod connecting;
+mod frames;
 mod limits;
 mod modern;
 mod proxying;

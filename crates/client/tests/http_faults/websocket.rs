@@ -137,8 +137,10 @@ async fn messages_of_any_manner_arrive() {
 async fn a_socket_that_ends_says_what_is_known_of_the_call() {
     for manner in [Manner::Closing, Manner::TooLong] {
         let at = listening(Some("mcp"), manner).await;
-        let mut limits = attache_client::Limits::default();
-        limits.frame = 4096;
+        let limits = attache_client::Limits {
+            frame: 4096,
+            ..attache_client::Limits::default()
+        };
         let server = server(address(at)).limits(limits);
         let client = server.connect().await.unwrap();
         let error = fails_at_once(client.call("echo", json!({}))).await;

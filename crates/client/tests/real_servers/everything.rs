@@ -10,6 +10,7 @@ use attache_client::protocol::{
 use attache_client::{
     Change, Client, ElicitationModes, Error, Event, SamplingTools, Server, TaskStart,
 };
+use attache_view::form::Form;
 use serde_json::json;
 
 use crate::node;
@@ -133,9 +134,9 @@ async fn the_server_can_ask_for_roots_a_model_and_the_user() {
             ))
         })
         .on_elicitation(ElicitationModes::FormAndUrl, |question| async move {
-            match question.form() {
-                Ok(form) if question.url.is_none() => {
-                    let mut answer = form.defaults().to_value().unwrap();
+            match &question.requested_schema {
+                Some(schema) if question.url.is_none() => {
+                    let mut answer = Form::new(schema).defaults().to_value().unwrap();
                     answer["name"] = json!("Ada");
                     ElicitResult::accept(answer.into())
                 }

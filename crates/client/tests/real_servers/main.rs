@@ -8,6 +8,7 @@
 mod every_server;
 mod everything;
 mod field;
+mod forms;
 mod gateways;
 mod old_majors;
 mod over_http;

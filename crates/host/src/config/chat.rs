@@ -76,17 +76,17 @@ pub enum ChatTools {
 }
 
 /// Reads the `[chat]` table.
-pub(super) fn read_chat(section: &Section<'_>, origin: Origin) -> Option<ChatConfig> {
+pub(super) fn read_chat(section: &Section<'_>, origin: Origin) -> ChatConfig {
     if origin == Origin::Project {
         let complaint = Complaint::new("a file that came with a folder cannot choose the model");
         section.warn(
             "",
             complaint.hint("write this table in your own attache.toml"),
         );
-        return None;
+        return ChatConfig::default();
     }
     let defaults = ChatConfig::default();
-    Some(ChatConfig {
+    ChatConfig {
         endpoint: section.text("endpoint"),
         model: section.text("model"),
         api_key: section.secret("api_key"),
@@ -99,5 +99,5 @@ pub(super) fn read_chat(section: &Section<'_>, origin: Origin) -> Option<ChatCon
         tools: section
             .choice("tools", &choices::CHAT_TOOLS)
             .unwrap_or(defaults.tools),
-    })
+    }
 }

@@ -30,8 +30,8 @@ pub struct Config {
     /// How many programs may be starting at a time when many servers are wanted; read when a host
     /// starts.
     pub concurrent_starts: usize,
-    /// The model to talk to; none if the file does not say, or may not.
-    pub chat: Option<ChatConfig>,
+    /// The model to talk to; nothing of it if the file does not say, or may not.
+    pub chat: ChatConfig,
     /// What was wrong with the file. A bad server is missing from `servers` and named here; its
     /// neighbours are not touched (invariant 9).
     pub problems: Vec<Problem>,
@@ -52,7 +52,7 @@ impl Default for Config {
             client: None,
             cache_bytes: DEFAULT_CACHE_BYTES,
             concurrent_starts: default_concurrent_starts(),
-            chat: None,
+            chat: ChatConfig::default(),
             problems: Vec::new(),
         }
     }

@@ -8,7 +8,7 @@ mod queue;
 mod servers;
 
 use attache_client::protocol::{
-    CreateMessageParams, CreateMessageResult, ElicitParams, FormSchema, Json, Root,
+    CreateMessageParams, CreateMessageResult, ElicitParams, Json, Root,
 };
 use attache_client::{ElicitationModes, SamplingTools};
 use serde::{Deserialize, Serialize};
@@ -291,9 +291,9 @@ impl QuestionKind {
 /// to be told.
 fn check_form(params: &ElicitParams, content: Option<&Json>) -> Result<(), String> {
     let content = content.ok_or("the content is missing")?;
-    match params.requested_schema.as_ref().map(FormSchema::read) {
-        Some(Ok(form)) => form.check(content),
-        Some(Err(_)) | None => Ok(()),
+    match &params.requested_schema {
+        Some(schema) => attache_schema::check_answer(schema, content),
+        None => Ok(()),
     }
 }
 

@@ -35,16 +35,16 @@ fn a_chat_table_says_everything_or_has_defaults() {
         temperature: Some(0.5),
         tools: ChatTools::Search,
     };
-    assert_eq!(config.chat, Some(expected));
-    assert_eq!(read("[chat]\n").chat, Some(ChatConfig::default()));
-    assert_eq!(read("").chat, None);
+    assert_eq!(config.chat, expected);
+    assert_eq!(read("[chat]\n").chat, ChatConfig::default());
+    assert_eq!(read("").chat, ChatConfig::default());
 }
 
 #[test]
 fn a_file_that_came_with_a_folder_cannot_choose_the_model() {
     let file = Path::new("/home/me/project/attache.toml");
     let config = Config::read(CHAT, file, Origin::Project, &environment());
-    assert_eq!(config.chat, None);
+    assert_eq!(config.chat, ChatConfig::default());
     let [problem] = config.problems.as_slice() else {
         panic!("{:?}", config.problems);
     };

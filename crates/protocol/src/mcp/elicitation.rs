@@ -1,12 +1,12 @@
 //! Elicitation: a server asks the user, by a form or by sending them to a page.
 //!
-//! What the form looks like is read by [`FormSchema`].
+//! A form is a JSON Schema; what it looks like is for faces.
 
 use serde::{Deserialize, Serialize};
 
 use crate::mcp::method::{methods, notifications};
 use crate::wire::record::record;
-use crate::{Entries, FormSchema, Json, TaskRequest};
+use crate::{Entries, Json, TaskRequest};
 
 methods! {
     /// Asks the user something.
@@ -26,7 +26,7 @@ record! {
         mode: Option<String> = optional "mode",
         /// What the user is asked.
         message: String = required "message",
-        /// The fields of the form; see [`ElicitParams::form`].
+        /// The fields of the form, as a JSON Schema.
         requested_schema: Option<Json> = optional "requestedSchema",
         /// The page to visit; shown whole, and opened only with consent (C-ELIC-12, C-ELIC-13).
         url: Option<String> = optional "url",
@@ -57,14 +57,6 @@ impl ElicitParams {
             None | Some("form") => ElicitMode::Form,
             Some("url") => ElicitMode::Url,
             Some(_) => ElicitMode::Other,
-        }
-    }
-
-    /// The fields of the form; an empty form if there is no schema.
-    pub fn form(&self) -> Result<FormSchema, serde_json::Error> {
-        match &self.requested_schema {
-            Some(schema) => FormSchema::read(schema),
-            None => Ok(FormSchema::default()),
         }
     }
 }

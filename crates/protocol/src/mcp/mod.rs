@@ -8,8 +8,6 @@ pub(crate) mod completion;
 pub(crate) mod content;
 pub(crate) mod elicitation;
 pub(crate) mod entries;
-pub(crate) mod form;
-pub(crate) mod formats;
 pub(crate) mod lifecycle;
 pub(crate) mod logging;
 pub(crate) mod method;

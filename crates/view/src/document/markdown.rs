@@ -252,7 +252,7 @@ impl Builder {
                 self.word(Inline::Code { text });
             }
             Event::FootnoteReference(label) => self.text(&format!("[{label}]")),
-            Event::SoftBreak => self.text(" "),
+            Event::SoftBreak => self.text("\n"),
             Event::HardBreak => self.word(Inline::Break),
             Event::Rule => {
                 if let Some(frame) = self.frames.last_mut() {

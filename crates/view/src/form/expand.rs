@@ -2,12 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use super::check::{Checker, Verdict, is_discriminating};
+use attache_schema::{Checker, Path, Schema, Step, Types, Verdict, child_pointer};
+
 use super::field::{Field, Kind, Members, Place, Variant};
 use super::layers::{Group, Layers};
 use super::limits::{MAX_FIELD_DEPTH, MAX_FIELDS, MAX_LIST_ITEMS, MAX_VARIANTS};
-use super::path::{Path, Step};
-use super::schema::{Document, Types, child_pointer};
 use super::state::Picks;
 use super::widgets::{
     choice, choices_of_group, discriminator, has_shape, hinted, is_null, json, members, mismatch,
@@ -20,7 +19,7 @@ const MOST_EXAMPLES: usize = 20;
 
 /// One expansion, with what is left of its limits.
 pub(super) struct Expansion<'s> {
-    pub(super) document: &'s Document,
+    pub(super) document: &'s Schema,
     pub(super) checker: Checker<'s>,
     picks: &'s Picks,
     fields_left: usize,
@@ -37,7 +36,7 @@ struct Role {
 }
 
 impl<'s> Expansion<'s> {
-    pub(super) fn new(document: &'s Document, picks: &'s Picks) -> Self {
+    pub(super) fn new(document: &'s Schema, picks: &'s Picks) -> Self {
         Self {
             document,
             checker: Checker::new(document),
@@ -115,6 +114,7 @@ impl<'s> Expansion<'s> {
         {
             field.default = None;
         }
+        field.types = layers.types();
         let is_circle = self
             .around
             .iter()
@@ -279,7 +279,7 @@ impl<'s> Expansion<'s> {
         let meant = || {
             let is_meant = |at: &usize| {
                 let mut problems = reports[*at].problems.iter();
-                !problems.any(|problem| is_discriminating(problem, &here))
+                !problems.any(|problem| problem.is_discriminating(0))
             };
             let meant = (0..branches.len()).filter(is_meant);
             // Of several equal ones `max_by_key` takes the last.

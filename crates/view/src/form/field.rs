@@ -1,10 +1,9 @@
 //! What a form consists of. All texts in it are safe to show. Values and paths are exact, because
 //! they are sent: a face shows them through [`safe_text`](crate::safe_text).
 
+use attache_schema::{Path, Types};
 use serde::Serialize;
 
-use super::path::Path;
-use super::schema::Types;
 use crate::{Number, Value};
 
 /// One field of a form, with the fields inside it.

@@ -5,11 +5,10 @@
 
 use std::collections::BTreeSet;
 
-use super::check::{Checker, Verdict};
-use super::check_rules::{limit, names};
+use attache_schema::{Checker, Schema, Types, Verdict, child_pointer, limit, names};
+
 use super::field::{Place, Range};
 use super::limits::{MAX_CHOICES, MAX_LAYERS};
-use super::schema::{Document, Types, child_pointer};
 use crate::{Number, Object, Value};
 
 /// The layers of one place.
@@ -37,7 +36,7 @@ pub(super) struct Group<'s> {
 
 impl<'s> Layers<'s> {
     pub(super) fn collect(
-        document: &'s Document,
+        document: &'s Schema,
         checker: &mut Checker<'s>,
         place: &Place,
         value: Option<&Value>,
@@ -45,7 +44,7 @@ impl<'s> Layers<'s> {
         let mut found = Self {
             layers: Vec::new(),
             groups: Vec::new(),
-            obstacle: document.unreadable.clone(),
+            obstacle: document.unreadable().map(str::to_owned),
             visited: BTreeSet::new(),
         };
         let mut waiting: Vec<String> = place.schemas().map(str::to_owned).collect();
@@ -73,10 +72,12 @@ impl<'s> Layers<'s> {
             let mut further: Vec<String> = Vec::new();
             for (word, rule) in words.iter() {
                 match (word, rule) {
-                    ("$ref", Value::String(reference)) => match document.resolve(reference) {
-                        Ok(target) => further.push(target),
-                        Err(reason) => found.obstacle = Some(reason),
-                    },
+                    ("$ref", Value::String(reference)) => {
+                        match document.resolve(&pointer, reference) {
+                            Ok(target) => further.push(target),
+                            Err(reason) => found.obstacle = Some(reason),
+                        }
+                    }
                     ("$dynamicRef" | "$recursiveRef", _) => {
                         found.obstacle = Some(format!("the schema uses {word}"))
                     }

@@ -14,15 +14,3 @@ pub const MAX_LIST_ITEMS: usize = 1_000;
 pub const MAX_LAYERS: usize = 64;
 /// How many variants one field has.
 pub const MAX_VARIANTS: usize = 100;
-/// How many schemas one check, or one expansion, applies.
-pub const MAX_CHECK_STEPS: usize = 100_000;
-/// How deep applied schemas nest in one check.
-pub const MAX_CHECK_DEPTH: usize = 200;
-/// How many problems one check tells.
-pub const MAX_PROBLEMS: usize = 100;
-/// The longest pattern that is compiled, in bytes.
-pub const MAX_PATTERN_BYTES: usize = 2_000;
-/// How many patterns one check compiles.
-pub const MAX_PATTERNS: usize = 500;
-/// How many steps back one match of a pattern may take.
-pub const MAX_BACKTRACKS: usize = 10_000;

@@ -8,46 +8,70 @@
 //!
 //! A hostile schema costs no more than [`limits`] allow and never reaches out of itself (S14).
 
-mod check;
-mod check_rules;
 mod expand;
 mod field;
-mod formats;
 mod layers;
 pub mod limits;
 mod naming;
-mod path;
-mod schema;
 mod shell;
+mod signature;
 mod state;
 mod typed;
 mod widgets;
 
-use attache_protocol::Json;
+use attache_protocol::{Json, Tool};
 
-pub use check::{Problem, Report};
+pub use attache_schema::{Path, Problem, Report, Step};
 pub use field::{Choice, Field, Kind, Members, PatternMembers, Place, Range, TextShape, Variant};
-pub use path::{Path, Step};
 pub use shell::{Assignment, Notation, assign};
 pub use state::{Picks, State};
 
-use check::Checker;
+use attache_schema::{Checker, Schema};
 use expand::Expansion;
-use schema::Document;
 
-use crate::Value;
+use crate::{Object, Value};
 
 /// A schema, ready to be shown as a form.
 #[derive(Debug)]
 pub struct Form {
-    document: Document,
+    schema: Schema,
 }
 
 impl Form {
     /// Makes a form of any schema; one that cannot be read becomes a JSON editor that says why.
     pub fn new(schema: &Json) -> Self {
         Self {
-            document: Document::new(Value::of_json(schema)),
+            schema: Schema::new(schema),
+        }
+    }
+
+    /// The form of a tool's arguments.
+    pub fn of_tool(tool: &Tool) -> Self {
+        Self {
+            schema: Schema::of(Value::parse(&tool.schema())),
+        }
+    }
+
+    /// A form without fields.
+    pub fn empty() -> Self {
+        let kind = Value::String("object".to_owned());
+        let schema = Value::Object([("type", kind)].into_iter().collect());
+        Self {
+            schema: Schema::of(Ok(schema)),
+        }
+    }
+
+    /// The answer of a person who changes nothing: all defaults (C-ELIC-06).
+    pub fn defaults(&self) -> Json {
+        let mut state = State::new(Some(Value::Object(Object::default())));
+        state.use_defaults(self);
+        state.to_json().unwrap_or_default()
+    }
+
+    /// A form that takes anything.
+    pub fn any() -> Self {
+        Self {
+            schema: Schema::of(Ok(Value::Bool(true))),
         }
     }
 
@@ -65,33 +89,31 @@ impl Form {
         value: Option<&Value>,
         picks: &Picks,
     ) -> Field {
-        Expansion::new(&self.document, picks).field(place, path, value)
+        Expansion::new(&self.schema, picks).field(place, path, value)
     }
 
     /// Checks a value: problems by field.
     pub fn check(&self, value: &Value) -> Report {
-        Checker::new(&self.document).report(&self.document.root, value, &Path::default())
+        self.schema.check(value)
     }
 
     /// Checks a value against one place, such as a single field while it is typed.
     pub fn check_at(&self, place: &Place, path: &Path, value: &Value) -> Report {
-        let mut checker = Checker::new(&self.document);
+        let mut checker = Checker::new(&self.schema);
         let mut report = Report::default();
         for part in place
             .schemas()
-            .filter_map(|pointer| self.document.at(pointer))
+            .filter_map(|pointer| self.schema.at(pointer))
         {
-            let found = checker.report(part, value, path);
-            report.problems.extend(found.problems);
-            report.unchecked.extend(found.unchecked);
+            report.merge(checker.report(part, value, path));
         }
         report
     }
 
     /// The members that the schema describes at the end of a path: names as they are, and titles.
-    pub(crate) fn members_at(&self, steps: &[Step]) -> Vec<(String, Option<String>)> {
+    pub fn members_at(&self, steps: &[Step]) -> Vec<(String, Option<String>)> {
         let picks = Picks::default();
-        let mut expansion = Expansion::new(&self.document, &picks);
+        let mut expansion = Expansion::new(&self.schema, &picks);
         let mut place = Place::root();
         for step in steps {
             let layers = expansion.layers(&place, None);
@@ -101,11 +123,10 @@ impl Form {
             });
         }
         let field = expansion.field(&place, &Path::default(), None);
-        let members = field.children().into_iter();
-        let named = members.filter_map(|member| match member.path.0.last()? {
-            Step::Key(name) => Some((name.clone(), member.title.clone())),
-            Step::Index(_) => None,
-        });
+        let members = field.members().map_or(&[][..], |members| &members.fields);
+        let named = members
+            .iter()
+            .filter_map(|member| Some((member.key()?.to_owned(), member.title.clone())));
         named.collect()
     }
 }

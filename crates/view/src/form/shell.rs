@@ -2,15 +2,15 @@
 //!
 //! Pure: reading files and stdin, and telling what is missing, is the caller's.
 
+use attache_protocol::shortened;
+use attache_schema::{Path, Problem, Step, Types, child_pointer};
+
 use super::Form;
-use super::check::Problem;
 use super::expand::Expansion;
 use super::field::{Field, Kind, Place};
 use super::layers::Layers;
-use super::path::{Path, Step};
-use super::schema::{Types, child_pointer};
 use super::state::{Picks, place};
-use crate::Value;
+use crate::{Value, safe_text};
 
 /// How many alternatives are searched for the member that a key names.
 const MOST_SEARCHED: usize = 200;
@@ -64,7 +64,7 @@ pub fn assign(form: &Form, base: Option<Value>, given: &[Assignment]) -> Result<
             continue;
         }
         done.push(&one.key);
-        let mut expansion = Expansion::new(&form.document, &picks);
+        let mut expansion = Expansion::new(&form.schema, &picks);
         let (path, at) = locate(&mut expansion, &one.key);
         let field = expansion.field(&at, &path, None);
         let item = item_of(&mut expansion, &field, &path);
@@ -87,7 +87,13 @@ pub fn assign(form: &Form, base: Option<Value>, given: &[Assignment]) -> Result<
 
 fn read(given: &Assignment, field: &Field, item: Option<&Field>) -> Result<Value, Problem> {
     match given.notation {
-        Notation::Text => field.read_word(&given.text, item),
+        Notation::Text => field.read_word(&given.text, item).map_err(|mut problem| {
+            if !field.is_masked() {
+                let text = shortened(safe_text::one_line(&given.text));
+                problem.message = format!("{}, not \"{text}\"", problem.message);
+            }
+            problem
+        }),
         Notation::Json => Value::parse(&given.text).map_err(|error| {
             field.problem(&format!(
                 "must be JSON: {error}; for text write {}=…",
@@ -98,7 +104,7 @@ fn read(given: &Assignment, field: &Field, item: Option<&Field>) -> Result<Value
 }
 
 /// The field of a list's items, if a list is possible.
-fn item_of(expansion: &mut Expansion<'_>, field: &Field, path: &Path) -> Option<Field> {
+pub(super) fn item_of(expansion: &mut Expansion<'_>, field: &Field, path: &Path) -> Option<Field> {
     if !field.types.has(Types::ARRAY) {
         return None;
     }
@@ -119,7 +125,7 @@ fn item_of(expansion: &mut Expansion<'_>, field: &Field, path: &Path) -> Option<
 }
 
 /// Where a key leads: to the member of that very name, or along its dots and brackets.
-fn locate(expansion: &mut Expansion<'_>, key: &str) -> (Path, Place) {
+pub(super) fn locate(expansion: &mut Expansion<'_>, key: &str) -> (Path, Place) {
     let mut path = Path::default();
     let mut place = Place::root();
     let mut rest = key;
@@ -203,7 +209,7 @@ fn allows(expansion: &mut Expansion<'_>, place: &Place, kind: Types) -> bool {
 }
 
 /// What the schema says of a member, and whether it names it; also in its alternatives.
-fn member(expansion: &mut Expansion<'_>, place: &Place, name: &str) -> (bool, Place) {
+pub(super) fn member(expansion: &mut Expansion<'_>, place: &Place, name: &str) -> (bool, Place) {
     let layers = expansion.layers(place, None);
     if layers.names_member(name) {
         return (true, Place::of(layers.member(&mut expansion.checker, name)));

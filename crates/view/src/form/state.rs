@@ -6,11 +6,10 @@
 use std::collections::BTreeMap;
 
 use attache_protocol::Json;
+use attache_schema::{Path, Problem, Report, Step};
 
 use super::Form;
-use super::check::{Problem, Report};
 use super::field::{Field, Kind};
-use super::path::{Path, Step};
 use crate::{Object, Value};
 
 /// The variants that a person picked, by field.
@@ -230,7 +229,7 @@ impl State {
                     let default = default.clone();
                     let _ = self.set(&field.path, default);
                 }
-                (_, Some(_)) => waiting.extend(field.children()),
+                (_, Some(_)) => waiting.extend(field.children().into_iter().rev()),
                 // The root is begun by the first of its members that has a default.
                 (None, None) if field.path.0.is_empty() => {
                     waiting.extend(field.children().into_iter().rev())

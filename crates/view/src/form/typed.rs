@@ -1,10 +1,9 @@
 //! Text that a person types for a field, made exact JSON, and the other way.
 
 use attache_protocol::shortened;
+use attache_schema::{Problem, Types};
 
-use super::check::Problem;
 use super::field::{Choice, Field, Kind, TextShape};
-use super::schema::Types;
 use crate::{Number, Value};
 
 impl Field {
@@ -19,22 +18,32 @@ impl Field {
             Kind::Text { .. } => Ok(Value::String(text.to_owned())),
             Kind::Number { whole, .. } => match Number::parse(word) {
                 Some(number) if !whole || number.is_whole() => Ok(Value::Number(number)),
-                Some(_) => Err(self.problem("must be a whole number")),
-                None => Err(self.problem("must be a number, like 12 or -0.5")),
+                _ => {
+                    let expected = match whole {
+                        true => "must be a whole number, like 12",
+                        false => "must be a number, like 12 or -0.5",
+                    };
+                    let or_null = if self.nullable { ", or null" } else { "" };
+                    Err(self.problem(&format!("{expected}{or_null}")))
+                }
             },
             Kind::Boolean => match word.to_ascii_lowercase().as_str() {
-                "true" | "yes" => Ok(Value::Bool(true)),
-                "false" | "no" => Ok(Value::Bool(false)),
+                "true" | "yes" | "y" => Ok(Value::Bool(true)),
+                "false" | "no" | "n" => Ok(Value::Bool(false)),
                 _ => Err(self.problem("must be true or false")),
             },
             Kind::Choice { options } => chosen(options, text)
                 .ok_or_else(|| self.problem(&format!("must be one of {}", labels(options)))),
             Kind::MultiChoice { options, .. } => {
-                match (chosen(options, text), Value::parse(text)) {
-                    (Some(one), _) => Ok(Value::Array(vec![one])),
-                    (None, Ok(list @ Value::Array(_))) => Ok(list),
-                    _ => Err(self.problem(&format!("must be a JSON list of {}", labels(options)))),
+                if let Ok(list @ Value::Array(_)) = Value::parse(text) {
+                    return Ok(list);
                 }
+                // One choice, commas in it included, or several with commas between them.
+                let one = chosen(options, text).map(|one| vec![one]);
+                let several = || text.split(',').map(|word| chosen(options, word.trim()));
+                one.or_else(|| several().collect())
+                    .map(Value::Array)
+                    .ok_or_else(|| self.problem(&format!("must be some of {}", labels(options))))
             }
             Kind::Variants {
                 field: Some(field), ..
@@ -89,10 +98,7 @@ impl Field {
                 (Ok(list @ Value::Array(_)), _) => Ok(list),
                 (_, Some(item)) if !matches!(item.kind, Kind::List { .. }) => item
                     .read_word(word, None)
-                    .map(|item| Value::Array(vec![item]))
-                    .map_err(|_| {
-                        self.problem("must be a list; repeat the name or write a JSON list")
-                    }),
+                    .map(|item| Value::Array(vec![item])),
                 _ => Err(self.problem("must be a JSON list")),
             },
             Kind::Object(_) => match Value::parse(word) {

@@ -1,17 +1,18 @@
 //! The widgets that need nothing but what the layers of a place say.
 
+use attache_schema::{Schema, Types, child_pointer};
+
 use super::field::{Choice, Field, Kind, Members, PatternMembers, Place, Range, TextShape};
 use super::layers::{Group, Layers, listed};
 use super::limits::MAX_CHOICES;
 use super::naming;
-use super::schema::{Document, Types, child_pointer};
 use crate::{Object, Value, safe_text};
 
 /// Texts longer than this get several lines.
 const LINE_CHARACTERS: usize = 200;
 
 /// What the layers say of members beside the named ones.
-pub(super) fn members(layers: &Layers<'_>, document: &Document) -> Members {
+pub(super) fn members(layers: &Layers<'_>, document: &Schema) -> Members {
     let mut others = Vec::new();
     let mut patterns = Vec::new();
     for layer in &layers.layers {

@@ -55,9 +55,9 @@ pub(super) static FILE: Table = table(keys! {
 
 static CHAT: Table = table(keys! {
     endpoint: Text, example "ollama",
-        "Where the model is: openai, anthropic, openrouter, ollama, llamacpp, or a URL such as http://127.0.0.1:8080/v1.";
+        "Where the model is: openai, anthropic, openrouter, ollama, llamacpp, or a URL such as http://127.0.0.1:8080/v1; a conversation needs it.";
     model: Text, example "qwen3",
-        "The name of the model there.";
+        "The name of the model there; without it `--model` says it.";
     api_key: Text, example "${TOKEN}",
         "The key of the endpoint; without it the variable that is usual for the endpoint, or one kept with `attache chat --keep-key`.";
     api: Choice(&words(&choices::CHAT_APIS)), example "anthropic",

@@ -5,9 +5,9 @@ use std::fs;
 
 use attache_protocol as mcp;
 use attache_protocol::{
-    Content, FieldKind, FormSchema, InputRequest, Json, Line, Message, Method, Notification,
-    Outcome, parse_line,
+    Content, InputRequest, Json, Line, Message, Method, Notification, Outcome, parse_line,
 };
+use attache_view::form::{Form, Kind, Picks};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -100,17 +100,18 @@ fn questions(example: &Json) -> String {
     serde_json::to_string(&questions).unwrap()
 }
 
-/// A field of a form: understood, with its default.
+/// A field of a form: it has a widget, and its default.
 fn field(example: &Json) -> String {
     let schema = format!(r#"{{"type":"object","properties":{{"field":{example}}}}}"#);
-    let form = FormSchema::read(&Json::parse(&schema).unwrap()).unwrap();
-    assert!(
-        !matches!(form.fields[0].kind, FieldKind::Other(_)),
-        "{form:?}"
-    );
+    let form = Form::new(&Json::parse(&schema).unwrap()).field(None, &Picks::default());
+    let field = &form.members().unwrap().fields[0];
+    assert!(!matches!(field.kind, Kind::Json { .. }), "{field:?}");
     let default = example.to_value().unwrap().get("default").cloned();
-    let read = form.fields[0].default.as_ref();
-    assert_eq!(read.map(|json| json.to_value().unwrap()), default);
+    let read = field.default.as_ref();
+    assert_eq!(
+        read.map(|value| value.to_json().to_value().unwrap()),
+        default
+    );
     example.to_string()
 }
 

@@ -3,15 +3,14 @@
 #![expect(clippy::unwrap_used, reason = "everything here is a test")]
 
 use attache_protocol::Json;
-use attache_view::Value;
-use attache_view::form::limits::{
+use attache_schema::limits::{
     MAX_CHECK_DEPTH, MAX_CHECK_STEPS, MAX_PATTERN_BYTES, MAX_PATTERNS, MAX_PROBLEMS,
 };
-use attache_view::form::{Form, Report};
+use attache_schema::{Report, Schema, Value};
 
 fn check(schema: &str, value: &str) -> Report {
-    let form = Form::new(&Json::parse(schema).unwrap());
-    form.check(&Value::parse(value).unwrap())
+    let schema = Schema::new(&Json::parse(schema).unwrap());
+    schema.check(&Value::parse(value).unwrap())
 }
 
 /// Whether all was checked, and nothing was wrong; or else, that something was left.

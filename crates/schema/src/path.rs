@@ -2,9 +2,10 @@
 
 use std::fmt;
 
+use attache_protocol::safe_text;
 use serde::Serialize;
 
-use crate::{Value, safe_text};
+use crate::Value;
 
 /// One step into a value.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -48,7 +49,7 @@ impl Path {
     }
 
     /// The subject of a sentence about what is here.
-    pub(crate) fn subject(&self) -> String {
+    pub fn subject(&self) -> String {
         match self.0.is_empty() {
             true => "the value".to_owned(),
             false => format!("\"{self}\""),
@@ -69,5 +70,30 @@ impl fmt::Display for Path {
             }
         }
         Ok(())
+    }
+}
+
+/// Where a check is. Paths are made only of those places that have a problem.
+pub(crate) enum Here<'a> {
+    Root(&'a Path),
+    Key(&'a Here<'a>, &'a str),
+    Index(&'a Here<'a>, usize),
+}
+
+impl Here<'_> {
+    pub(crate) fn path(&self) -> Path {
+        match self {
+            Self::Root(path) => (*path).clone(),
+            Self::Key(parent, name) => parent.path().key(name),
+            Self::Index(parent, index) => parent.path().index(*index),
+        }
+    }
+
+    /// How many steps it is from the root.
+    pub(crate) fn depth(&self) -> usize {
+        match self {
+            Self::Root(path) => path.0.len(),
+            Self::Key(parent, _) | Self::Index(parent, _) => parent.depth() + 1,
+        }
     }
 }

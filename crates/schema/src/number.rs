@@ -70,6 +70,17 @@ impl Number {
         normal.digits.len() as i64 <= normal.magnitude.max(0)
     }
 
+    /// Whether it is less than zero.
+    pub fn is_negative(&self) -> bool {
+        self.normal().negative
+    }
+
+    /// Whether it is greater than zero.
+    pub fn is_positive(&self) -> bool {
+        let normal = self.normal();
+        !normal.negative && !normal.digits.is_empty()
+    }
+
     /// Whether it is a whole multiple of `divisor`. `None` where that would need more than 64 bits
     /// of the divisor's digits, or the divisor is not positive.
     pub fn is_multiple_of(&self, divisor: &Self) -> Option<bool> {

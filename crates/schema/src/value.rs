@@ -128,6 +128,29 @@ impl fmt::Display for Value {
     }
 }
 
+impl From<&serde_json::Value> for Value {
+    fn from(value: &serde_json::Value) -> Self {
+        match value {
+            serde_json::Value::Null => Self::Null,
+            serde_json::Value::Bool(value) => Self::Bool(*value),
+            // Its text is always a number.
+            serde_json::Value::Number(number) => {
+                Number::parse(&number.to_string()).map_or(Self::Null, Self::Number)
+            }
+            serde_json::Value::String(text) => Self::String(text.clone()),
+            serde_json::Value::Array(items) => Self::Array(items.iter().map(Self::from).collect()),
+            serde_json::Value::Object(members) => {
+                let members = members.iter();
+                Self::Object(
+                    members
+                        .map(|(name, it)| (name.as_str(), Self::from(it)))
+                        .collect(),
+                )
+            }
+        }
+    }
+}
+
 impl Serialize for Value {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
