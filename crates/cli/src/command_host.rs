@@ -15,7 +15,7 @@ use attache::host::{Accounts, Error, Host, ReadAnswer};
 use attache::protocol::{GetPromptResult, Json, LogLevel, Payload, ProgressParams};
 use tokio::task::JoinHandle;
 
-use crate::ask::{self, Consent, Face, TerminalQuestions};
+use crate::ask::{self, Asker, Consent, Face, TerminalQuestions};
 use crate::attach::{Attached, RemoteCall};
 use crate::configuration::problem_failure;
 use crate::failure::{self, Failure};
@@ -67,6 +67,16 @@ impl CommandHost {
         attached: Option<Attached>,
         output: &Output,
     ) -> Result<Self, Failure> {
+        Self::open_with(selection, attached, output, Asker::usual(output))
+    }
+
+    /// The same with somebody else to ask.
+    pub(crate) fn open_with(
+        selection: ServerSelection,
+        attached: Option<Attached>,
+        output: &Output,
+        asker: Asker,
+    ) -> Result<Self, Failure> {
         let selection = match attached {
             Some(_) => selection.lazily(),
             None => selection,
@@ -89,18 +99,14 @@ impl CommandHost {
         let (is_approved, log_level) = (selection.is_approved(), selection.log_level());
         let timeout = selection.timeout();
         let recording = HostRecording::of(&selection)?;
-        let mut builder = selection.host()?;
-        if output.can_ask() {
-            // Without a user to ask, servers are not told that they could (C-ELIC-01).
-            builder = builder.askable(ask::ASKABLE);
-        }
+        let builder = selection.host()?.askable(asker.askable());
         let host = builder.start();
         let recording = recording.map(|recording| recording.follow(host.frames()));
         let consent = match is_approved {
             true => Consent::Given,
             false => Consent::Asked,
         };
-        let face = Face::attach(host.questions(), output, consent);
+        let face = Face::attach(host.questions(), asker, consent);
         let face = face.map(|face| tokio::spawn(face.run()));
         let listener = listen(&host, log_level, output);
         Ok(Self {
@@ -279,6 +285,12 @@ impl CommandHost {
     /// Waits until the user wants to stop.
     pub(crate) async fn interrupted(&self) {
         self.interrupts.raised().await;
+    }
+
+    /// The signals, for a command that goes on after one.
+    #[cfg(feature = "chat")]
+    pub(crate) fn interrupts(&self) -> &Interrupts {
+        &self.interrupts
     }
 
     /// The only server there is, if there is only one.

@@ -6,6 +6,8 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+#[cfg(feature = "chat")]
+use attache::host::config::{ChatConfig, Origin, user_file};
 use attache::host::config::{Config, Found, LogRules, Problem, Severity, UserEnvironment, find};
 use attache::host::trust::{Loaded, Trust, TrustState, Untrusted, WrittenServer};
 
@@ -104,6 +106,32 @@ impl Configuration {
         match self.load() {
             Ok(Some(loaded)) if loaded.trust == TrustState::Trusted => loaded.config().log.clone(),
             _ => LogRules::default(),
+        }
+    }
+
+    /// The model that the user has chosen, in the file that counts or in their own. A file that
+    /// came with a folder has no say in it.
+    #[cfg(feature = "chat")]
+    pub(crate) fn chat(&self) -> Result<ChatConfig, Failure> {
+        let counts = self.found().filter(|found| found.origin != Origin::Project);
+        let own = user_file(&self.environment).filter(|file| file.is_file());
+        let own = own.map(|file| Found {
+            file,
+            origin: Origin::User,
+        });
+        let Some(found) = counts.or(own) else {
+            return Ok(ChatConfig::default());
+        };
+        let file = found.file.clone();
+        let config = Config::load(&found, &self.environment)
+            .map_err(|error| Failure::config(format!("cannot read {}: {error}", file.display())))?;
+        let spoils = |problem: &&Problem| {
+            let is_chat = problem.key == "chat" || problem.key.starts_with("chat.");
+            problem.severity == Severity::Error && (is_chat || problem.key.is_empty())
+        };
+        match config.problems.iter().find(spoils) {
+            Some(problem) => Err(problem_failure(problem)),
+            None => Ok(config.chat),
         }
     }
 

@@ -93,6 +93,8 @@ pub(crate) struct ServerSelection {
     timeout: Option<Duration>,
     /// Where to record what passes.
     record: Option<PathBuf>,
+    /// The command makes many requests, so what later ones gain from is worth doing.
+    is_kept: bool,
     places: Places,
 }
 
@@ -265,6 +267,24 @@ impl ServerSelection {
         self
     }
 
+    /// The same with these servers only.
+    #[cfg(feature = "chat")]
+    pub(crate) fn only_these(mut self, names: &[String]) -> Result<Self, Failure> {
+        let mut chosen = BTreeMap::new();
+        for name in names {
+            let alone = Self {
+                config: self.config.clone(),
+                misconfigured: self.misconfigured.clone(),
+                ..Self::default()
+            };
+            chosen.append(&mut alone.only(name)?.config.servers);
+        }
+        self.config.servers = chosen;
+        self.misconfigured.clear();
+        self.waiting.clear();
+        Ok(self)
+    }
+
     /// The same, with one attempt to start each server.
     pub(crate) fn tried_once(mut self) -> Self {
         self.shared = None;
@@ -363,6 +383,13 @@ impl ServerSelection {
         self
     }
 
+    /// The same for a command that makes many requests.
+    #[cfg(feature = "chat")]
+    pub(crate) fn kept(mut self) -> Self {
+        self.is_kept = true;
+        self
+    }
+
     /// Whether the user has approved calls where the policy says to ask.
     pub(crate) fn is_approved(&self) -> bool {
         self.is_approved
@@ -415,7 +442,10 @@ impl ServerSelection {
         };
         let mut builder = Host::builder()
             .config(self.config)
-            .lifetime(Lifetime::OneShot)
+            .lifetime(match self.is_kept {
+                true => Lifetime::Kept,
+                false => Lifetime::OneShot,
+            })
             .accounts(accounts)
             .pins(Arc::new(pins))
             .answers(Arc::new(answers));

@@ -8,12 +8,14 @@
 //! |---|---|
 //! | [`chaos`] | a scripted MCP server, started as a real process |
 //! | [`http`] | a scripted HTTP server over real sockets, and a proxy for tunnels |
+//! | [`model`] | a scripted language model over HTTP, in both wire formats |
 //! | `tls` | a private root, and a door that speaks TLS and HTTP/2 before any plain server |
 //! | [`proxy`] | a TCP proxy that slows, slices, cuts and resets |
 //! | [`processes`] | who survived a test, and what a process uses |
 //! | [`transcript`] | conversations as text files, and a server that plays them |
 //! | [`schema`] | messages checked against the official schema of their revision |
 //! | [`real_servers`] | what others wrote and `scripts/install-test-servers` installs, also behind a URL |
+//! | [`real_model`] | a small language model that others made, behind a server that others wrote |
 //! | [`conformance`] | runs of the official conformance suite, and their judgement |
 //! | [`guard`] | waiting that ends: what hangs fails by its name |
 //! | [`harness`] | the standard harness, for test binaries with a `main` of their own |
@@ -77,9 +79,11 @@ pub mod conformance;
 pub mod guard;
 pub mod harness;
 pub mod http;
+pub mod model;
 pub mod processes;
 pub mod proxy;
 mod random;
+pub mod real_model;
 pub mod real_servers;
 pub mod schema;
 pub mod scratch;

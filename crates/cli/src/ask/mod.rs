@@ -6,6 +6,8 @@
 mod calls;
 mod form;
 mod hidden;
+#[cfg(feature = "chat")]
+mod lending;
 mod sampling;
 
 use std::io::BufRead as _;
@@ -21,6 +23,8 @@ use tokio::sync::{Mutex, mpsc};
 
 use crate::attach::Answers;
 use crate::output::{Output, Style, Text};
+#[cfg(feature = "chat")]
+pub(crate) use lending::LentModel;
 
 /// What a user types to say no at any point.
 const DECLINE: &str = "/decline";
@@ -82,21 +86,66 @@ pub(crate) enum Consent {
     Given,
 }
 
+/// Who can be asked during a command.
+pub(crate) struct Asker {
+    terminal: Option<TerminalQuestions>,
+    /// A model that answers in place of the person.
+    #[cfg(feature = "chat")]
+    model: Option<LentModel>,
+}
+
+impl Asker {
+    /// The person at the terminal, if there is one.
+    pub(crate) fn usual(output: &Output) -> Self {
+        let terminal = output
+            .can_ask()
+            .then(|| TerminalQuestions::new(output.clone()));
+        Self {
+            terminal,
+            #[cfg(feature = "chat")]
+            model: None,
+        }
+    }
+
+    /// The person in a conversation, and the model it is held with.
+    #[cfg(feature = "chat")]
+    pub(crate) fn in_conversation(
+        output: &Output,
+        lines: attache_chat::terminal::Lines,
+        model: Option<LentModel>,
+    ) -> Self {
+        let terminal = TerminalQuestions {
+            output: output.clone(),
+            lines: Arc::new(Mutex::new(Lines::Shared(lines))),
+        };
+        Self {
+            terminal: Some(terminal),
+            model,
+        }
+    }
+
+    /// What servers are told of it. Without a user to ask, they are not told that they could
+    /// (C-ELIC-01).
+    pub(crate) fn askable(&self) -> Askable {
+        match self.terminal {
+            Some(_) => ASKABLE,
+            None => Askable::default(),
+        }
+    }
+}
+
 /// The face of one command: answers what its host is asked, for as long as it is polled.
 pub(crate) struct Face {
     questions: Questions,
     attached: Attached,
-    terminal: Option<TerminalQuestions>,
+    asker: Asker,
     consent: Consent,
 }
 
 impl Face {
     /// A face for what can be answered here; none if nothing can.
-    pub(crate) fn attach(questions: &Questions, output: &Output, consent: Consent) -> Option<Self> {
-        let terminal = output
-            .can_ask()
-            .then(|| TerminalQuestions::new(output.clone()));
-        let topics = match (&terminal, consent) {
+    pub(crate) fn attach(questions: &Questions, asker: Asker, consent: Consent) -> Option<Self> {
+        let topics = match (&asker.terminal, consent) {
             (Some(_), _) => &TOPICS[..],
             (None, Consent::Given) => &[Topic::Approval],
             (None, Consent::Asked) => return None,
@@ -104,7 +153,7 @@ impl Face {
         Some(Self {
             questions: questions.clone(),
             attached: questions.attach(topics.iter().copied()),
-            terminal,
+            asker,
             consent,
         })
     }
@@ -124,7 +173,12 @@ impl Face {
     }
 
     async fn answer(&self, question: &Question) -> Answer {
-        match (&question.kind, &self.terminal) {
+        match (&question.kind, &self.asker.terminal) {
+            #[cfg(feature = "chat")]
+            (QuestionKind::Sampling(request), Some(terminal)) if self.asker.model.is_some() => {
+                let server = question.server.as_str();
+                lending::answer(self.asker.model.as_ref(), server, request, terminal).await
+            }
             (QuestionKind::Approval(_), _) if self.consent == Consent::Given => Answer::Allow {
                 remember: Remember::Once,
                 scope: Scope::Tool,
@@ -282,6 +336,9 @@ enum Lines {
     NotStarted,
     /// A thread of its own reads them, because reading a terminal cannot be interrupted.
     Typed(mpsc::Receiver<String>),
+    /// Read on demand, beside the prompt of a conversation.
+    #[cfg(feature = "chat")]
+    Shared(attache_chat::terminal::Lines),
     /// Prepared beforehand.
     #[cfg(test)]
     Scripted(std::collections::VecDeque<String>),
@@ -294,6 +351,8 @@ impl Lines {
             match self {
                 Self::NotStarted => *self = Self::Typed(read_lines()),
                 Self::Typed(lines) => return lines.recv().await,
+                #[cfg(feature = "chat")]
+                Self::Shared(lines) => return lines.plain().await,
                 #[cfg(test)]
                 Self::Scripted(lines) => return lines.pop_front(),
             }
@@ -302,8 +361,11 @@ impl Lines {
 
     /// Forgets what was typed before the question was seen; it cannot be an answer to it.
     fn forget(&mut self) {
-        if let Self::Typed(lines) = self {
-            while lines.try_recv().is_ok() {}
+        match self {
+            Self::Typed(lines) => while lines.try_recv().is_ok() {},
+            #[cfg(feature = "chat")]
+            Self::Shared(lines) => lines.forget(),
+            _ => {}
         }
     }
 }

@@ -13,12 +13,35 @@ use crate::output::{Style, Text, human};
 const MODEL: &str = "person-at-terminal";
 
 impl Dialogue {
+    /// Shows what a server wants a model to answer, and asks whether it may have that.
+    #[cfg(feature = "chat")]
+    pub(super) async fn lends_model(
+        &self,
+        model: &str,
+        request: &CreateMessageParams,
+        lines: &mut Lines,
+    ) -> bool {
+        let mut text = self.conversation(request);
+        let most = format!("at most {} tokens", request.max_tokens);
+        text.faint(&most).end_line();
+        self.output.aside_text(&text);
+        let question = format!("let {model} answer this for {}?", self.server);
+        self.consent(&question, lines).await.is_ok()
+    }
+
     pub(super) async fn ask_for_model(
         &self,
         request: &CreateMessageParams,
         lines: &mut Lines,
     ) -> Answer {
-        self.output.aside_text(&self.conversation(request));
+        let mut text = self.conversation(request);
+        let rules = format!(
+            "there is no model here: answer in its place, in one line and at most {} tokens; \
+             {DECLINE} says no, {CANCEL} leaves",
+            request.max_tokens
+        );
+        text.faint(&rules).end_line();
+        self.output.aside_text(&text);
         let refused = |reason: &str| Answer::Refuse {
             reason: reason.to_owned(),
         };
@@ -52,12 +75,6 @@ impl Dialogue {
             text.add(Style::Name, &message.role).plain(":").end_line();
             text.append(human::contents(&message.content));
         }
-        let rules = format!(
-            "there is no model here: answer in its place, in one line and at most {} tokens; \
-             {DECLINE} says no, {CANCEL} leaves",
-            request.max_tokens
-        );
-        text.faint(&rules).end_line();
         text
     }
 }

@@ -6,9 +6,12 @@
 use std::cell::OnceCell;
 
 use attache::host::{Cause, Error};
+use attache::protocol::LogLevel;
 use attache::{ConnectError, Error as ClientError, HttpError};
 
 pub(crate) use self::complete::{Known, Typed};
+#[cfg(feature = "chat")]
+use crate::ask::Asker;
 use crate::attach::Attached;
 use crate::command_host::CommandHost;
 use crate::failure::{Exit, Failure};
@@ -26,14 +29,14 @@ pub(crate) trait Verb: clap::Args {
 }
 
 /// The list of verbs becomes their modules, the enum that the command line is parsed into, and both
-/// ways from there to a verb.
+/// ways from there to a verb. One that begins with `?"NAME"` is there with the feature NAME only.
 macro_rules! verbs {
-    ($($(#[$attribute:meta])* $module:ident::$verb:ident,)*) => {
-        $(mod $module;)*
+    ($($(?$feature:literal)? $(#[$attribute:meta])* $module:ident::$verb:ident,)*) => {
+        $($(#[cfg(feature = $feature)])? mod $module;)*
 
         #[derive(Debug, clap::Subcommand)]
         pub(crate) enum AnyVerb {
-            $($(#[$attribute])* $verb($module::$verb),)*
+            $($(#[cfg(feature = $feature)])? $(#[$attribute])* $verb($module::$verb),)*
         }
 
         impl AnyVerb {
@@ -42,7 +45,7 @@ macro_rules! verbs {
                 context: &$crate::commands::Context,
             ) -> Result<(), $crate::failure::Failure> {
                 match self {
-                    $(Self::$verb(verb) => $crate::commands::Verb::run(verb, context).await,)*
+                    $($(#[cfg(feature = $feature)])? Self::$verb(verb) => $crate::commands::Verb::run(verb, context).await,)*
                 }
             }
 
@@ -53,7 +56,7 @@ macro_rules! verbs {
                 known: &$crate::commands::Known,
             ) -> Vec<String> {
                 match name {
-                    $(stringify!($module) => {
+                    $($(#[cfg(feature = $feature)])? stringify!($module) => {
                         <$module::$verb as $crate::commands::Verb>::complete(typed, known)
                     })*
                     _ => Vec::new(),
@@ -73,6 +76,7 @@ verbs! {
     read::Read,
     prompt::Prompt,
     watch::Watch,
+    ?"chat" chat::Chat,
     serve::Serve,
     up::Up,
     down::Down,
@@ -157,6 +161,26 @@ impl Context {
             Some((usual, url, path)) => self.reached(selection, usual, [&url, &path]).await?,
             None => CommandHost::open(selection, attached, &self.output)?,
         };
+        self.opened(opened, log_level).await
+    }
+
+    /// The same with somebody else to ask.
+    #[cfg(feature = "chat")]
+    pub(crate) async fn open_with(
+        &self,
+        selection: ServerSelection,
+        asker: Asker,
+    ) -> Result<&CommandHost, Failure> {
+        let log_level = selection.log_level();
+        let opened = CommandHost::open_with(selection, None, &self.output, asker)?;
+        self.opened(opened, log_level).await
+    }
+
+    async fn opened(
+        &self,
+        opened: CommandHost,
+        log_level: Option<LogLevel>,
+    ) -> Result<&CommandHost, Failure> {
         let host = self.host.get_or_init(|| opened);
         if let Some(level) = log_level {
             host.set_log_level(level).await?;

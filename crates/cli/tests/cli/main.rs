@@ -6,6 +6,8 @@ mod addresses;
 #[cfg(target_os = "linux")]
 mod attach;
 mod builtin;
+#[cfg(all(unix, feature = "chat"))]
+mod chat;
 mod completion;
 mod configured;
 mod doctor;
@@ -20,9 +22,9 @@ mod history;
 mod hostile;
 #[cfg(unix)]
 mod many_servers;
-mod own_configuration;
 #[cfg(all(unix, feature = "notes"))]
 mod notes;
+mod own_configuration;
 #[cfg(target_os = "linux")]
 mod privacy;
 #[cfg(unix)]

@@ -33,6 +33,21 @@ impl Terminal {
         Self::run(command, folder)
     }
 
+    /// The same with variables.
+    #[cfg(feature = "chat")]
+    pub(crate) fn start_with(
+        folder: &std::path::Path,
+        words: &[&str],
+        variables: &[(&str, &str)],
+    ) -> Self {
+        let mut command = CommandBuilder::new(env!("CARGO_BIN_EXE_attache"));
+        command.args(words);
+        for (name, value) in variables {
+            command.env(name, value);
+        }
+        Self::run(command, folder)
+    }
+
     /// Another program, which finds ours.
     pub(crate) fn start_shell(folder: &std::path::Path, shell: &str, words: &[&str]) -> Self {
         let mut command = CommandBuilder::new(shell);

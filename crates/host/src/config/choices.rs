@@ -10,8 +10,8 @@ use attache_client::{
 };
 
 use super::{
-    CacheUse, CallLogging, CallRetry, Decision, Dialect, Grant, HttpFlavor, Profile, ReadOnlyHint,
-    RestartWhen, RetryOn, Start,
+    CacheUse, CallLogging, CallRetry, ChatApi, ChatTools, Decision, Dialect, Grant, HttpFlavor,
+    Profile, ReadOnlyHint, RestartWhen, RetryOn, Start,
 };
 
 /// The words of some choices.
@@ -130,4 +130,14 @@ pub(super) const CALL_RETRIES: [(&str, CallRetry); 3] = [
     ("never", CallRetry::Never),
     ("safe-only", CallRetry::SafeOnly),
     ("always", CallRetry::Always),
+];
+pub(super) const CHAT_APIS: [(&str, ChatApi); 2] = [
+    ("openai", ChatApi::OpenAi),
+    ("anthropic", ChatApi::Anthropic),
+];
+pub(super) const CHAT_TOOLS: [(&str, ChatTools); 4] = [
+    ("auto", ChatTools::Auto),
+    ("all", ChatTools::All),
+    ("search", ChatTools::Search),
+    ("none", ChatTools::None),
 ];

@@ -3,6 +3,7 @@
 //! Owns the plain description of every server, the file `attache.toml`, and the files of other
 //! tools that describe servers. It starts nothing and asks nobody.
 
+mod chat;
 mod choices;
 mod connect;
 mod draft;
@@ -23,6 +24,7 @@ pub mod reference;
 
 pub use attache_client::authorization::Secret;
 pub use attache_client::{HttpFlavor, HttpServer, Transport};
+pub use chat::{ChatApi, ChatConfig, ChatTools};
 pub use draft::Draft;
 pub use environment::{Platform, UserEnvironment};
 pub use exchange::{

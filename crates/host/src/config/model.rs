@@ -14,7 +14,7 @@ use std::time::Duration;
 use attache_client::Server;
 use attache_client::protocol::Implementation;
 
-use super::{Pattern, Secret};
+use super::{ChatConfig, Pattern, Secret};
 
 /// All servers and what holds for them together.
 #[derive(Clone, Debug)]
@@ -32,6 +32,8 @@ pub struct Config {
     pub concurrent_starts: usize,
     /// What is written down of calls and servers, and where.
     pub log: LogRules,
+    /// The model to talk to; nothing of it if the file does not say, or may not.
+    pub chat: ChatConfig,
     /// What was wrong with the file. A bad server is missing from `servers` and named here; its
     /// neighbours are not touched (invariant 9).
     pub problems: Vec<Problem>,
@@ -53,6 +55,7 @@ impl Default for Config {
             cache_bytes: DEFAULT_CACHE_BYTES,
             concurrent_starts: default_concurrent_starts(),
             log: LogRules::default(),
+            chat: ChatConfig::default(),
             problems: Vec::new(),
         }
     }
@@ -111,6 +114,8 @@ pub struct ServerConfig {
     pub enabled: bool,
     /// Which of its tools exist at all for the user.
     pub tool_filter: ToolFilter,
+    /// The projects of a conversation that it belongs to.
+    pub projects: Vec<String>,
     /// Where this was written.
     pub source: Source,
 }
@@ -132,6 +137,7 @@ impl ServerConfig {
             start: Start::default(),
             enabled: true,
             tool_filter: ToolFilter::default(),
+            projects: Vec::new(),
             source,
         }
     }

@@ -9,6 +9,7 @@ use std::path::Path;
 
 use toml_edit::Document;
 
+use super::chat::read_chat;
 use super::choices;
 use super::search::Found;
 use super::section::{Complaint, Expansion, Place, Reading, Section};
@@ -117,6 +118,9 @@ fn read_root(root: &Section<'_>, origin: Origin, reading: &Reading<'_>, config: 
         if let Some(calls) = log.choice("calls", &choices::CALL_LOGGING) {
             config.log.calls = calls;
         }
+    }
+    if let Some(chat) = root.section("chat") {
+        config.chat = read_chat(&chat, origin);
     }
 }
 

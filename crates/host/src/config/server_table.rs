@@ -75,6 +75,7 @@ pub(super) fn read_server(
             exclude: tools.patterns("exclude").unwrap_or_default(),
         };
     }
+    server.projects = section.texts("projects").unwrap_or_default();
     // All keys were read first, so that their errors are told together with a missing command.
     let (transport, auth) = transport?;
     server.auth = auth;

@@ -603,6 +603,7 @@ fn same_connection(one: &ServerConfig, other: &ServerConfig) -> bool {
         cache: _,
         policy: _,
         tool_filter: _,
+        projects: _,
         source: _,
     } = one;
     *name == other.name

@@ -43,7 +43,7 @@ fn keys() {
         &[
             "1:30: servers.a.\"éé\": unknown key; known here: command, args, env, cwd, url, headers, \
            ca_file, auth, allow_plain_http, transport, profile, dialect, era, protocol, quirks, timeouts, \
-           retry, client, log_level, capabilities, restart, cache, policy, start, enabled, tools",
+           retry, client, log_level, capabilities, restart, cache, policy, start, enabled, tools, projects",
         ],
     );
 }

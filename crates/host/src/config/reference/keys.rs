@@ -51,6 +51,31 @@ pub(super) static FILE: Table = table(keys! {
         "How servers are started together.";
     log: Kind::Table(&LOG),
         "What is written down of calls and servers.";
+    chat: Kind::Table(&CHAT),
+        "The model that `attache chat` talks to; read from your own file, never from one that came with a folder.";
+});
+
+static CHAT: Table = table(keys! {
+    endpoint: Text, example "ollama",
+        "Where the model is: openai, anthropic, openrouter, ollama, llamacpp, or a URL such as http://127.0.0.1:8080/v1; a conversation needs it.";
+    model: Text, example "qwen3",
+        "The name of the model there; without it `--model` says it.";
+    api_key: Text, example "${TOKEN}",
+        "The key of the endpoint; without it the variable that is usual for the endpoint, or one kept with `attache chat --keep-key`.";
+    api: Choice(&words(&choices::CHAT_APIS)), example "anthropic",
+        "How the endpoint is spoken to; without it as is usual for the endpoint, else openai.";
+    headers: ByName("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$", &Plain), example { X-Team = "red" },
+        "Headers of every request to the endpoint.";
+    allow_plain_http: Truth, default false, example true,
+        "Whether a key may travel over plain http to another machine.";
+    context_tokens: Number(1024, 100_000_000), example 128000,
+        "How many tokens the model takes; without it what the endpoint says, else 32768.";
+    max_rounds: Number(1, 1000), default 20, example 5,
+        "How often the model may be asked for one question, tools being called in between.";
+    temperature: Decimal(0.0, 2.0), example 0.7,
+        "How freely the model speaks; without it as is usual for the model.";
+    tools: Choice(&words(&choices::CHAT_TOOLS)), default "auto", example "search",
+        "Which tools the model is told of: all, those it searches for, or none; auto searches when they are many.";
 });
 
 static SINGLE: Table = Table {
@@ -151,6 +176,8 @@ static SERVER: Table = table(keys! {
         "Whether the server is used; one that is not is listed and never started.";
     tools: Kind::Table(&TOOLS),
         "Which of its tools there are for you.";
+    projects: Texts, default [], example ["DAAS"],
+        "The projects of `attache chat --project` that it belongs to.";
 });
 
 static AUTH: Table = table(keys! {
