@@ -1,7 +1,5 @@
 //! Patterns match as another implementation has it.
 
-#![expect(clippy::unwrap_used, reason = "everything here is a test")]
-
 use attache_schema::{Schema, Value, Verdict};
 use proptest::prelude::*;
 

@@ -68,7 +68,6 @@ fn judged(dialect: &str, address: &str) -> (usize, BTreeMap<String, usize>) {
         wrong.len(),
         wrong.join("\n")
     );
-    println!("{dialect}: agreed on {agreed}; cannot tell: {untold:?}");
     (agreed, untold)
 }
 

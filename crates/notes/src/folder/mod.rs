@@ -198,7 +198,7 @@ fn split(path: &str) -> io::Result<(Vec<&str>, &str)> {
         |name: &&str| name.is_empty() || matches!(*name, "." | "..") || name.contains(['\0', '\\']);
     let last = names.pop().filter(|last| !is_bad(last));
     match last {
-        Some(last) if !names.iter().any(|it| is_bad(it)) => Ok((names, last)),
+        Some(last) if !names.iter().any(is_bad) => Ok((names, last)),
         _ => Err(io::ErrorKind::InvalidInput.into()),
     }
 }

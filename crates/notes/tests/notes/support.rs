@@ -140,10 +140,8 @@ impl Client {
     async fn receive(&mut self) -> Value {
         let mut line = String::new();
         let read = self.stream.read_line(&mut line);
-        tokio::time::timeout(PATIENCE, read)
-            .await
-            .expect("no message came")
-            .unwrap();
+        let read = tokio::time::timeout(PATIENCE, read).await;
+        read.unwrap().unwrap();
         serde_json::from_str(&line).unwrap()
     }
 
