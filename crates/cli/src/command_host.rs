@@ -301,13 +301,13 @@ impl CommandHost {
         }
     }
 
-    /// The width of a column with the names of all servers.
-    pub(crate) fn name_column(&self) -> usize {
+    /// The width of a column with the names of all servers, and of these.
+    pub(crate) fn name_column(&self, more: &[&str]) -> usize {
         let names = self.host.server_names();
         let names = names.iter().map(ServerName::as_str);
         let misconfigured = self.misconfigured.iter().map(|(name, _)| name.as_str());
-        let built_in = self.waiting.iter().map(|it| it.name);
-        width(names.chain(misconfigured).chain(built_in), WIDEST_NAME)
+        let more = more.iter().copied();
+        width(names.chain(misconfigured).chain(more), WIDEST_NAME)
     }
 
     /// What becomes of a command that a person stops.

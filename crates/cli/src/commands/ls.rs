@@ -101,7 +101,8 @@ pub(super) async fn run(
     session: &CommandHost,
     output: &Output,
 ) -> Result<(), Failure> {
-    let column = session.name_column();
+    let built_in: Vec<&str> = session.waiting.iter().map(|it| it.name).collect();
+    let column = session.name_column(&built_in);
     let (servers, stopped) = look(completeness, session, output, column).await?;
     if output.format == Format::Json {
         let servers = servers.iter().map(Seen::document).collect();

@@ -104,11 +104,11 @@ fn call() {
           --no-validate                   Send the arguments even if they do not fit the tool's schema
       -y, --yes                           Call it without asking where the policy says to ask
           --progress <auto|always|never>  A bar on a terminal (auto), also lines elsewhere (always)
-          --save <FILE|FOLDER/>           Save the first image, sound or other bytes; into a folder, all
           --raw                           Print text and bytes as they are, and nothing else
           --jq <FILTER>                   Print what this jq filter makes of it, like '.content[0].text'
           --repeat <N>                    Call it so often and print how long it takes
           --concurrency <M>               So many calls at a time
+          --save <FILE|FOLDER/>           Save the first image, sound or other bytes; into a folder, all
           --json                          Print one JSON document; failures are JSON on stderr
       -v, --verbose                       Show the server's stderr and log, and more about failures
           --timeout <TIME>                How long one request may take, like 500ms, 30s or 5m

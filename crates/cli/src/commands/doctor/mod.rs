@@ -152,7 +152,7 @@ async fn examine_all(
     }
     let mut waiting = Waiting::for_all(session, output);
     let is_watched = waiting.is_watched();
-    let column = session.name_column();
+    let column = session.name_column(&[]);
     let mut found: Vec<Finding> = Vec::new();
     let mut stopped = None;
     while !examining.is_empty() {

@@ -49,11 +49,11 @@ pub(crate) struct Verify {
     /// The command is a client; judge what it sends
     #[arg(long)]
     client: bool,
-    /// How the report is written
+    /// How the report is written: text, json, junit, sarif or html
     #[arg(
         long,
         value_enum,
-        value_name = "text|json|junit|sarif|html",
+        value_name = "FORMAT",
         hide_possible_values = true,
         default_value = "text",
         hide_default_value = true
@@ -72,13 +72,13 @@ pub(crate) struct Verify {
         hide_default_value = true
     )]
     level: WantedLevel,
-    /// Only this check, group or duty, like tools or X-BASE-05; may be repeated
+    /// Only this check, group or duty, like tools; may be repeated
     #[arg(long, value_name = "ID")]
     only: Vec<String>,
-    /// A tool that may be called, with arguments made from its schema or given
+    /// A tool that may be called; without arguments some are made up
     #[arg(long, value_name = "TOOL[=JSON]", value_parser = parse_call)]
     call: Vec<AllowedCall>,
-    /// Make the calls of this file as well and compare them with what it expects
+    /// Make the calls of this file too, and compare the answers
     #[arg(long, value_name = "FILE")]
     calls: Option<PathBuf>,
     /// A report in JSON whose failures are known
@@ -87,7 +87,7 @@ pub(crate) struct Verify {
     /// What the messages changed by chance are made from
     #[arg(long, value_name = "NUMBER", default_value_t = 1, hide_default_value = true)]
     seed: u64,
-    /// Print the checks and the duties they are about, and check nothing
+    /// Print the checks and their duties, and check nothing
     #[arg(long)]
     list: bool,
     /// Be the strict server of a folder, for a client that is judged

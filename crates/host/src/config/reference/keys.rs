@@ -52,16 +52,16 @@ pub(super) static FILE: Table = table(keys! {
     log: Kind::Table(&LOG),
         "What is written down of calls and servers.";
     chat: Kind::Table(&CHAT),
-        "The model that `attache chat` talks to; read from your own file, never from one that came with a folder.";
+        "The model that `attache chat` talks to; never read from a file that came with a folder.";
 });
 
 static CHAT: Table = table(keys! {
     endpoint: Text, example "ollama",
-        "Where the model is: openai, anthropic, openrouter, ollama, llamacpp, or a URL such as http://127.0.0.1:8080/v1; a conversation needs it.";
+        "Where the model is: openai, anthropic, openrouter, ollama, llamacpp, or a URL; a conversation needs it.";
     model: Text, example "qwen3",
         "The name of the model there; without it `--model` says it.";
     api_key: Text, example "${TOKEN}",
-        "The key of the endpoint; without it the variable that is usual for the endpoint, or one kept with `attache chat --keep-key`.";
+        "The key of the endpoint; without it the usual variable, or one kept with `attache chat --keep-key`.";
     api: Choice(&words(&choices::CHAT_APIS)), example "anthropic",
         "How the endpoint is spoken to; without it as is usual for the endpoint, else openai.";
     headers: ByName("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$", &Plain), example { X-Team = "red" },
