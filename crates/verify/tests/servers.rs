@@ -341,7 +341,7 @@ fn a_clean_server_has_no_failure() {
 fn our_own_servers_have_no_failure() {
     for words in [
         &[
-            "attache-demo",
+            "demo",
             "--call",
             "count={\"to\":3,\"delay_ms\":200}",
             "--call",
@@ -446,7 +446,7 @@ fn saved_calls_are_compared_with_what_they_expect() {
     ";
     std::fs::write(&file, text).unwrap();
     let file = file.to_str().unwrap();
-    let verified = verify(&["attache-demo", "--only", "calls", "--calls", file]);
+    let verified = verify(&["demo", "--only", "calls", "--calls", file]);
     assert_eq!(verified.verdict("calls.sum"), Some("pass"));
     assert_eq!(verified.verdict("calls.absent"), Some("pass"));
     assert_eq!(
