@@ -8,6 +8,7 @@ use std::io::{BufRead as _, BufReader, Read};
 use std::path::PathBuf;
 
 use attache::host::Host;
+use attache::host::config::ServerName;
 use attache::host::policy::CallOrigin;
 use attache::protocol::{CallToolResult, Json};
 use serde::{Deserialize, Serialize};
@@ -19,6 +20,7 @@ use crate::args::ServerArgs;
 use crate::failure::{Exit, Failure, Kind, cancelled};
 use crate::output::json::{self, ErrorBody};
 use crate::output::Output;
+use crate::selection::built_in;
 
 /// The longest line.
 const LONGEST_LINE: u64 = 64 * 1024 * 1024;
@@ -104,6 +106,7 @@ impl Verb for Batch {
         }
         let selection = self.servers.selection()?.1.approved(self.yes);
         let session = context.open(selection).await?;
+        let known = session.host.server_names();
         let mut lines = read_lines(input);
         let concurrency = usize::from(self.concurrency);
         let mut under_way: JoinSet<Ended> = JoinSet::new();
@@ -131,7 +134,7 @@ impl Verb for Batch {
                 line = lines.recv(), if is_open && has_room => match line {
                     Some(line) => {
                         at += 1;
-                        match line.and_then(|line| wanted(&line)) {
+                        match line.and_then(|line| wanted(&line, &known)) {
                             Ok(None) => {}
                             Ok(Some(wanted)) => {
                                 begun += 1;
@@ -206,15 +209,26 @@ fn read_lines(input: Box<dyn Read + Send>) -> mpsc::Receiver<Result<String, Fail
 }
 
 /// The call of a line; none if it is empty.
-fn wanted(line: &str) -> Result<Option<Wanted>, Failure> {
+fn wanted(line: &str, known: &[ServerName]) -> Result<Option<Wanted>, Failure> {
     if line.trim().is_empty() {
         return Ok(None);
     }
-    let wanted: Result<Wanted, _> = serde_json::from_str(line);
-    wanted.map(Some).map_err(|error| {
+    let wanted: Wanted = serde_json::from_str(line).map_err(|error| {
         Failure::usage(format!("the line is no call: {error}"))
             .hint("a line is like {\"tool\":\"SERVER/TOOL\",\"arguments\":{}}")
-    })
+    })?;
+    match wanted.tool.split_once('/') {
+        // Which servers there are was decided before the first line was read.
+        Some((server, _)) if is_left_out(server, known) => Err(Failure::usage(format!(
+            "{server} is built in and not among your servers"
+        ))
+        .hint(format!("`attache batch --server {server}` makes the calls of that one"))),
+        _ => Ok(Some(wanted)),
+    }
+}
+
+fn is_left_out(server: &str, known: &[ServerName]) -> bool {
+    built_in(server).is_some() && !known.iter().any(|name| name.as_str() == server)
 }
 
 async fn call(host: Host, place: Place, wanted: Wanted) -> Ended {

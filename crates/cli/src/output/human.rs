@@ -25,10 +25,13 @@ pub(crate) fn failure(failure: &Failure, verbosity: Verbosity) -> Text {
         }
     }
     if let Some(hint) = &failure.hint {
-        text.add(Style::Good, "hint: ")
-            .hang()
-            .plain(hint)
-            .end_line();
+        let mut lines = hint.lines();
+        text.add(Style::Good, "hint: ").hang();
+        text.plain(lines.next().unwrap_or_default()).end_line();
+        // What is to be written down stands as it is.
+        for line in lines {
+            text.plain(line).end_line();
+        }
     }
     if verbosity == Verbosity::Verbose && failure.kind != Kind::Usage {
         for line in &failure.details {

@@ -85,6 +85,14 @@ fn echo() -> ModelReply {
 }
 
 #[test]
+fn without_a_model_the_lines_to_write_can_be_copied() {
+    let outcome = Folder::new("no-model").run(&["chat", "--once", "hello"]);
+    assert_ne!(outcome.code, 0);
+    let written = outcome.stderr.lines().any(|line| line == "[chat]");
+    assert!(written, "{}", outcome.stderr);
+}
+
+#[test]
 fn a_question_through_a_pipe_is_answered_on_stdout() {
     let modelled = Modelled::start([echo(), ModelReply::saying("It **said** hi.")], &demo());
     let outcome = modelled

@@ -64,6 +64,15 @@ fn a_batch_answers_in_order_and_a_bad_line_spoils_itself_only() {
     assert_eq!(batch(&[], "").0, 0);
 }
 
+// Another server is never asked for a tool by that whole name.
+#[test]
+fn a_built_in_server_that_is_left_out_is_named() {
+    let (code, lines) = batch(&["--server", "lisp"], "{\"tool\":\"demo/echo\"}\n");
+    assert_eq!(code, 5);
+    let message = lines[0]["error"]["message"].as_str().unwrap();
+    assert!(message.starts_with("demo is built in"), "{lines:?}");
+}
+
 #[test]
 fn a_batch_of_thousands_needs_one_start_and_loses_nothing() {
     let count = 3000;

@@ -148,6 +148,10 @@ impl Verb for Verify {
             ..
         } = self;
         let (_, selection) = servers.named(name)?.selection()?;
+        if selection.record().is_some() {
+            return Err(Failure::usage("--record means nothing to `attache verify`")
+                .hint("the report has what was sent and what came; --format json prints it all"));
+        }
         let mut chosen = selection.servers();
         let (Some(server), None) = (chosen.next(), chosen.next()) else {
             return Err(Failure::usage("several servers are configured")
