@@ -8,7 +8,7 @@ use crate::cut;
 use crate::message::{Message, Part};
 use crate::tools::KeptResults;
 
-/// What a model takes if nobody says.
+/// What a model takes if neither the file nor the endpoint says.
 pub const DEFAULT_WINDOW: u64 = 32_768;
 /// Bytes of a token, roughly.
 const BYTES_PER_TOKEN: usize = 4;

@@ -1,4 +1,4 @@
-//! What happens in a conversation, told to whoever shows it.
+//! What happens in a conversation, told to the face that shows it.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -86,6 +86,6 @@ pub trait Face: Send {
     /// Shows what happened.
     fn show(&mut self, event: ChatEvent<'_>);
 
-    /// Asks the person yes or no; no if there is nobody.
+    /// Asks the person yes or no; no without a terminal.
     fn confirm<'a>(&'a mut self, question: &'a str) -> Confirming<'a>;
 }

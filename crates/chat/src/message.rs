@@ -112,7 +112,7 @@ pub struct Answer {
     /// The tools it wants called.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub calls: Vec<ToolCall>,
-    /// What the endpoint said besides, which nobody here knows.
+    /// What the endpoint said besides, in fields that are not known here.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub extra: Map<String, Value>,
 }

@@ -19,7 +19,7 @@ so instead. Do not claim that anything was done that no result confirms.";
 pub struct Mark(String);
 
 impl Mark {
-    /// A mark that nobody can guess.
+    /// A mark that a server cannot guess.
     pub fn new() -> Self {
         Self(format!("{:016x}", fastrand::u64(..)))
     }

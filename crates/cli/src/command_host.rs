@@ -70,7 +70,7 @@ impl CommandHost {
         Self::open_with(selection, attached, output, Asker::usual(output))
     }
 
-    /// The same with somebody else to ask.
+    /// The same, asking another than the person at the terminal.
     pub(crate) fn open_with(
         selection: ServerSelection,
         attached: Option<Attached>,

@@ -23,7 +23,7 @@ use crate::failure::Failure;
 use crate::output::Output;
 use crate::selection::ServerSelection;
 
-/// The folder of recordings nobody named a file for, below the state folder.
+/// The folder of recordings that were made without naming a file, below the state folder.
 const FOLDER: &str = "recordings";
 /// How many of them are kept.
 const MOST_KEPT: usize = 100;
@@ -97,7 +97,7 @@ impl RecordArgs {
             });
         match made {
             Ok(recorder) => Ok(Some(recorder)),
-            // Nobody asked for this file, so the server runs without it.
+            // The file was not asked for, so the server runs without it.
             Err(problem) => {
                 output.note(&format!("nothing is recorded: {problem}"));
                 Ok(None)
@@ -312,7 +312,7 @@ fn failure(error: &RecordError) -> Failure {
     Failure::usage(error.to_string())
 }
 
-/// The recordings nobody named a file for, the newest first.
+/// The recordings that were made without naming a file, the newest first.
 pub(crate) fn kept() -> Result<Vec<PathBuf>, Failure> {
     let Some(folder) = Configuration::new(None)?.state_folder() else {
         return Ok(Vec::new());

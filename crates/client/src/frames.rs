@@ -1,6 +1,6 @@
-//! Every message of every connection as it passes, for whoever looks on.
+//! Every message of every connection as it passes, for observers.
 //!
-//! Owns the numbered stream of frames and who follows it. While nobody does, a message costs one
+//! Owns the numbered stream of frames and who follows it. Without a follower a message costs one
 //! look at a flag: nothing is copied, kept or counted. With a follower, what passes is put into a
 //! bounded ring, so that a follower that does not keep up loses frames, is told how many, and never
 //! slows a connection down (fault 49, P5). Frames are raw: they hold whatever secrets were sent.
@@ -75,7 +75,7 @@ pub enum FrameKind {
         /// Why.
         reason: CloseReason,
     },
-    /// Whoever keeps the server alive says what state it is in.
+    /// The supervisor says what state the server is in.
     State {
         /// The state.
         state: Arc<str>,
@@ -302,7 +302,7 @@ impl Shared {
     }
 }
 
-/// The frames of one connection. Every method does nothing while nobody follows.
+/// The frames of one connection. Every method does nothing without a follower.
 #[derive(Clone, Debug)]
 pub(crate) struct ConnectionFrames {
     source: FrameSource,
@@ -315,7 +315,7 @@ impl ConnectionFrames {
         self.source.follow_connection(Some(self.number))
     }
 
-    /// Whether anybody follows: the only thing asked on the way of a message while nobody does.
+    /// Whether there is a follower: the only thing asked on the way of a message without one.
     #[inline]
     pub(crate) fn is_followed(&self) -> bool {
         self.source.shared.is_followed()

@@ -1,7 +1,7 @@
 //! The last items of a stream, numbered, for any number of readers, each at its own pace.
 //!
 //! Plain data without a lock or a task: who shares a ring locks it and wakes its readers. Nothing a
-//! reader does can make [`Ring::push`] wait, so whoever tells is never slowed by whoever listens
+//! reader does can make [`Ring::push`] wait, so a writer is never slowed by a reader
 //! (fault 49). Items are bounded in number and in bytes; what a reader has lost is counted.
 
 use std::collections::{BTreeMap, VecDeque};
@@ -80,7 +80,7 @@ impl<T: Clone> Ring<T> {
         self.dropped
     }
 
-    /// Numbers an item that is not made, because nobody wants it.
+    /// Numbers an item that is not made, because it has no reader.
     pub fn skip(&mut self) -> u64 {
         self.clear();
         self.last += 1;

@@ -143,7 +143,7 @@ impl Journal {
         });
     }
 
-    /// Tells that a request has ended. Nobody waits for the answers to its questions any more.
+    /// Tells that a request has ended. The answers to its questions are not waited for any more.
     pub(crate) fn ended(
         &self,
         server: &ServerName,

@@ -14,7 +14,7 @@ const SUFFIX: usize = 6;
 /// The ending of a note's file name.
 pub(crate) const ENDING: &str = ".md";
 
-/// Whether a file of that name is a note. Names with a dot in front are somebody's settings.
+/// Whether a file of that name is a note. Names with a dot in front are settings of tools.
 pub(crate) fn is_note_name(name: &str) -> bool {
     let ending = name.len().checked_sub(ENDING.len());
     let ending = ending.and_then(|at| name.get(at..));

@@ -1,7 +1,7 @@
 //! Writes a recording, on a thread of its own.
 //!
-//! Owns the file and the order of its lines. Whoever has a [`Tape`] hands over what went by and goes
-//! on; a slow or full disk costs frames, which are counted, and never time on the hot path.
+//! Owns the file and the order of its lines. The holder of a [`Tape`] hands over what went by and
+//! goes on; a slow or full disk costs frames, which are counted, and never time on the hot path.
 
 use std::collections::{BTreeSet, HashMap};
 use std::fs::File;

@@ -10,7 +10,7 @@ use crate::sample;
 
 /// The most pages of a list that are looked at.
 const MOST_PAGES: usize = 50;
-/// How many tools are called that nobody named.
+/// How many tools are called that were not named.
 const MOST_CALLED: usize = 5;
 
 /// The four lists: their method, their key, and the capability they belong to.

@@ -28,7 +28,7 @@ pub(crate) const SUBSCRIPTION_KEY: &str = "io.modelcontextprotocol/subscriptionI
 pub(crate) const LOG_LEVEL_KEY: &str = "io.modelcontextprotocol/logLevel";
 pub(crate) const TASKS_EXTENSION: &str = "io.modelcontextprotocol/tasks";
 
-/// How many messages that nobody waits for are kept.
+/// How many messages are kept that no check waits for.
 const MOST_SEEN: usize = 10_000;
 
 /// Something that happened on a wire.
@@ -533,7 +533,7 @@ impl Peer {
                     let state = self.posts.entry(post).or_default();
                     state.is_over = true;
                     state.failed = failed;
-                    // Somebody may be waiting for exactly this.
+                    // A check may be waiting for exactly this.
                     return Ok(Some(Incoming {
                         value: Value::Null,
                         status: state.status,
@@ -624,7 +624,7 @@ impl Peer {
         Ok(std::mem::take(&mut self.seen))
     }
 
-    /// Waits for a message that nobody asked for.
+    /// Waits for a message that was not asked for.
     pub(crate) async fn wait_for(
         &mut self,
         patience: Duration,

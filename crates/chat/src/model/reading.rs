@@ -164,7 +164,7 @@ impl Reply {
         Some(self.keys.len() - 1)
     }
 
-    /// Keeps what nobody here knows: texts and lists go on, anything else is replaced.
+    /// Keeps fields that are not known here: texts and lists go on, anything else is replaced.
     pub(super) fn keep(&mut self, name: &str, value: &Value) {
         let kept = &mut self.answer.extra;
         match (kept.get_mut(name), value) {

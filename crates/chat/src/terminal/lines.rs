@@ -215,7 +215,7 @@ fn edited(text: &str, program: &str, beside: Option<&Path>) -> Option<String> {
     Some(edited?.trim_end().to_owned())
 }
 
-/// A line without editing; none at the end of input, or when nobody wants it any more.
+/// A line without editing; none at the end of input, or when it is not wanted any more.
 fn plain_line(is_unwanted: impl Fn() -> bool) -> Option<String> {
     while !wait_readable(LOOK) {
         if is_unwanted() {

@@ -13,7 +13,7 @@ pub struct PipeFace<O, E> {
     /// The answer goes to a terminal after all.
     is_terminal: bool,
     is_at_edge: bool,
-    /// Nobody reads the answer any more.
+    /// The reader of the answer is gone.
     pub reader_left: bool,
 }
 
@@ -86,7 +86,7 @@ impl<O: Write + Send, E: Write + Send> Face for PipeFace<O, E> {
 pub struct JsonFace<O> {
     output: O,
     is_terminal: bool,
-    /// Nobody reads the events any more.
+    /// The reader of the events is gone.
     pub reader_left: bool,
 }
 

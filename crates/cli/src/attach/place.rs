@@ -50,7 +50,7 @@ impl Place {
         }))
     }
 
-    /// The same for a command that looks for a process: none while nobody has ever kept one.
+    /// The same for a command that looks for a process: none before the first `attache up`.
     pub(crate) fn of_running(configuration: &Configuration) -> Option<Self> {
         run_folder(configuration).filter(|folder| folder.is_dir())?;
         let place = Self::of(configuration).ok().flatten()?;

@@ -1,4 +1,4 @@
-//! The background process: accepts connections until it is told to end, or nobody needs it.
+//! The background process: accepts connections until it is told to end, or is idle.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -46,7 +46,7 @@ impl Service {
         })
     }
 
-    /// Serves until it is asked to end, a signal comes, or nobody was connected for `idle`.
+    /// Serves until it is asked to end, a signal comes, or no client was connected for `idle`.
     pub(crate) async fn run(
         self: &Arc<Self>,
         listener: &mut Listener,

@@ -2,7 +2,7 @@
 //!
 //! Owns what differs between systems: a socket in a private folder whose peer is checked on Unix, a
 //! named pipe on Windows. One process at a time listens: it keeps a file locked, which the system
-//! unlocks in whatever way it ends, so a socket that was left behind is known to be nobody's.
+//! unlocks in whatever way it ends, so a socket that was left behind is known to have no process.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io;
@@ -119,7 +119,7 @@ mod platform {
         }
     }
 
-    /// Connects to whoever listens, if that is this user.
+    /// Connects to the process that listens, if it is this user's.
     pub(crate) async fn connect(place: &Place) -> io::Result<Stream> {
         check_folder(place.folder())?;
         let stream = UnixStream::connect(place.socket()).await?;

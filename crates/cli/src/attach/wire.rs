@@ -181,7 +181,7 @@ pub(super) struct FollowWith {
     /// The last event that was seen; none to begin with now.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) after: Option<u64>,
-    /// Which questions the client can answer, whoever asks.
+    /// Which questions the client can answer, of any call.
     #[serde(default)]
     pub(super) questions: Vec<Topic>,
 }

@@ -62,7 +62,7 @@ pub(super) enum Answered {
 }
 
 /// Asks all servers of the session for a list. If there is only one and it does not answer, that
-/// is the failure of the command. Whoever interrupts it gets what is known by then.
+/// is the failure of the command. A person who interrupts it gets what is known by then.
 pub(super) async fn fetch<T: Listable>(
     completeness: Completeness,
     session: &CommandHost,
@@ -87,7 +87,7 @@ pub(super) async fn fetch_and<T: Listable>(
     let (tell, mut told) = mpsc::unbounded_channel();
     let list = waiting(session.host.list::<T>(), completeness);
     let list = list.on_answer(move |one| {
-        // Nobody is told any more once the command has ended.
+        // The command may have ended and left the channel.
         let _ = tell.send(one);
     });
     let mut list = std::pin::pin!(list.into_future());

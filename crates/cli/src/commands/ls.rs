@@ -144,7 +144,7 @@ async fn look(
     let host = &session.host;
     let (tell, mut told) = mpsc::unbounded_channel();
     let list = listing::waiting(host.list_tools(), completeness).on_answer(move |one| {
-        // Nobody is told any more once the command has ended.
+        // The command may have ended and left the channel.
         let _ = tell.send(one);
     });
     let mut list = std::pin::pin!(list.into_future());

@@ -164,7 +164,7 @@ impl Context {
         self.opened(opened, log_level).await
     }
 
-    /// The same with somebody else to ask.
+    /// The same, asking another than the person at the terminal.
     #[cfg(feature = "chat")]
     pub(crate) async fn open_with(
         &self,

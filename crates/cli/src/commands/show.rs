@@ -55,7 +55,7 @@ impl Verb for Show {
     }
 }
 
-/// Lists the recordings nobody named a file for.
+/// Lists the recordings that were made without naming a file.
 fn list(context: &Context) -> Result<(), Failure> {
     let output = &context.output;
     let files: Vec<String> = recording::kept()?.iter().map(|it| it.display().to_string()).collect();

@@ -202,7 +202,7 @@ async fn serve(
     let signal = interrupts.raised();
     service.run(&mut listener, idle, signal).await;
     warming.abort();
-    // Whoever waits for the lock to be free waits for the servers to be gone.
+    // A command that waits for the lock waits for the servers to be gone.
     host.close().await;
     drop(listener);
     Ok(())

@@ -1,7 +1,7 @@
 //! Waiting for many servers under the eyes of a person.
 //!
-//! Owns what a terminal shows of servers that have not answered yet. Whoever answers is printed by
-//! the command, above.
+//! Owns what a terminal shows of servers that have not answered yet. A server
+//! that answers is printed by the command, above.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};

@@ -108,7 +108,7 @@ fn commands_use_the_servers_that_are_kept_running() {
     let status = kept.status();
     assert_eq!(status["process"], process);
     assert_eq!(status["servers"][0]["state"], "ready");
-    // The history is one, whoever makes the calls.
+    // Calls of commands and of the background process are in one history.
     let history = kept.run(&["history", "--json"]).expect(0).document();
     assert_eq!(history["calls"].as_array().unwrap().len(), 26);
 

@@ -1,5 +1,5 @@
-//! Twenty servers that others wrote, on a terminal: each is shown when it answers, whoever is slow,
-//! broken or hangs.
+//! Twenty servers that others wrote, on a terminal: each is shown when it
+//! answers, however slow or broken the others are.
 
 use std::path::Path;
 use std::process::{Command, Stdio};

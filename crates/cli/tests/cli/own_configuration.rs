@@ -130,7 +130,7 @@ fn s3_typing_it_approves_it_and_nothing_else() {
         "hi\n"
     );
 
-    // What somebody else wrote into it is not approved along with what is typed.
+    // What others wrote into it is not approved along with what is typed.
     let file = project.path().join("attache.toml");
     let mut theirs = std::fs::read_to_string(&file).unwrap();
     theirs += &toml_server("theirs", &server);

@@ -213,7 +213,7 @@ fn a_recording_is_asked_again_as_far_as_the_policy_allows() {
     };
     let same = replay(&[]).expect(0).stdout;
     assert!(same.contains("same      tools/call echo"), "{same}");
-    // Nobody is there to ask, so it is left out.
+    // Without a terminal there is no person to ask, so it is left out.
     home.write("attache.toml", &toml_server("demo", &builtin()));
     let left_out = replay(&[]).expect(0).stdout;
     assert!(left_out.contains("left out  tools/call echo"), "{left_out}");

@@ -1,4 +1,4 @@
-//! Whoever looks on sees every message of the oldest transport too, and each HTTP exchange whole.
+//! An observer sees every message of the oldest transport too, and each HTTP exchange whole.
 
 use attache_client::HttpFlavor;
 use attache_client::frames::FrameKind;

@@ -83,7 +83,7 @@ pub(crate) enum Outcome {
     /// There was a result, which is not at hand.
     Omitted,
     Error(Error),
-    /// Whoever made it has gone.
+    /// The caller that made it has gone.
     Dropped,
 }
 

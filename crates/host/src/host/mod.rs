@@ -224,7 +224,7 @@ impl HostBuilder {
         self
     }
 
-    /// The logins at servers behind a URL. By default there are none, and nobody to log in.
+    /// The logins at servers behind a URL. By default there are none, and no person to log in.
     pub fn accounts(mut self, accounts: Accounts) -> Self {
         self.accounts = accounts;
         self
@@ -338,7 +338,7 @@ impl Host {
     }
 
     /// What passes on the connections of all servers from now on, message by message, secrets
-    /// removed. Nothing of it is kept or copied while nobody follows.
+    /// removed. Nothing of it is kept or copied without a follower.
     pub fn frames(&self) -> Frames {
         self.shared().frames.follow()
     }

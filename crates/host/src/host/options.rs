@@ -32,7 +32,7 @@ impl RequestOptions {
         self.on_progress = Some(Arc::new(Mutex::new(listener)));
     }
 
-    /// Has progress written down that somebody listens to.
+    /// Has progress written down that the caller listens to.
     pub(crate) fn record(&mut self, recording: &Recording) {
         self.progress_log = recording.progress();
     }

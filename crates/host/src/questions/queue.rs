@@ -1,7 +1,7 @@
 //! The queue of questions: who can answer, what waits, and that the first answer wins.
 //!
 //! A question waits only while a face is attached that can answer its kind; without one it is
-//! refused at once, so that nothing waits for ever. It is withdrawn when whoever asked is gone: the
+//! refused at once, so that nothing waits for ever. It is withdrawn when the asking task is gone: its
 //! call was cancelled or has ended, the server took it back, the connection was lost. The time of a
 //! call stands still meanwhile, which is the connection's affair.
 
@@ -106,7 +106,7 @@ impl Questions {
                 answer: answer.kind(),
             };
             state.record(&question.server, answered);
-            // Whoever asked may be leaving in this instant.
+            // The asking task may be leaving in this instant.
             let _ = waiting.send(answer);
             Some(())
         });

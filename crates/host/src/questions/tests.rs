@@ -242,7 +242,7 @@ async fn a_question_is_withdrawn_when_nobody_waits_for_it() {
     asked.abort();
     questions.closed(question.id).await;
 
-    // A question of a request that has ended has nobody either.
+    // A question of a request that has ended is withdrawn too.
     let asker = questions.clone();
     let asked = tokio::spawn(async move { asker.ask(Some(9), &server(), form()).await });
     let question = next(&mut face).await;

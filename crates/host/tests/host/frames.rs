@@ -158,8 +158,8 @@ fn http_is_seen_with_its_status_and_headers_and_no_session() {
     });
 }
 
-/// Fault 49, P5: whoever looks on and does not keep up loses frames, is told how many, and slows
-/// nobody down. Counted, not timed.
+/// Fault 49, P5: an observer that does not keep up loses frames, is told how many, and slows
+/// no reader down. Counted, not timed.
 #[test]
 fn fault_49_a_slow_observer_loses_frames_and_slows_no_reader() {
     const FLOOD: u64 = 50_000;

@@ -85,7 +85,7 @@ impl Directory {
         Ok(())
     }
 
-    /// A link to the draft fails where the name is taken, also by somebody who is quicker.
+    /// A link to the draft fails where the name is taken, also by a quicker writer.
     fn place_new(&self, draft: &str, name: &str) -> io::Result<()> {
         #[cfg(target_os = "linux")]
         {

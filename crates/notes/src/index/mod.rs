@@ -129,7 +129,7 @@ impl SearchIndex {
 
     fn of(index: tantivy::Index, fields: Fields) -> Result<Self, IndexError> {
         schema::register(&index);
-        // No thread of its own that looks for changes: whoever writes says so.
+        // No thread of its own that looks for changes: the writer says so.
         let reader = index
             .reader_builder()
             .reload_policy(ReloadPolicy::Manual)

@@ -47,7 +47,7 @@ pub(crate) struct Inbox {
 #[derive(Debug, Default)]
 struct State {
     mail: Mail,
-    /// Somebody waits for the outcome.
+    /// A caller waits for the outcome.
     hurries: bool,
     /// The worker has taken mail that it is still busy with.
     is_open: bool,

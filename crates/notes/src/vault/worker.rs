@@ -80,7 +80,7 @@ impl Worker {
     fn run(mut self) {
         let scan = Scan::of(&self.shared.folder);
         let folders = scan.folders.clone();
-        // Nobody has seen a list before, so nothing has changed.
+        // No client has seen a list before, so nothing has changed.
         let mut unheard = Changes::default();
         self.shared.catalog.write().replace(scan, &mut unheard);
         self.pending = unheard.paths;

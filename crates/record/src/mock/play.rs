@@ -57,7 +57,7 @@ impl Playing {
         }
     }
 
-    /// The client is gone: whoever waits for an answer goes on.
+    /// The client is gone: tasks that wait for its answers go on.
     pub(super) fn nobody_answers(&self) {
         self.asked.lock().clear();
     }

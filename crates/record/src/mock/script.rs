@@ -36,7 +36,7 @@ impl Script {
         let is_whole = conversation.is_whole;
         let exchanges = conversation.exchanges.into_iter().filter(is_wanted);
         let exchanges: Vec<Exchange> = exchanges
-            // Where the recording was cut, nobody knows what the answer would have been.
+            // Where the recording was cut, the answer is not known.
             .filter(|it| it.answer.is_some() || it.is_cancelled || is_whole || !it.steps.is_empty())
             .collect();
         let sign = |it: &Exchange| Signature::of(it.era, &it.method, &it.params);

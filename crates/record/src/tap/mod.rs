@@ -1,7 +1,7 @@
 //! Standing between a client and a server without being noticed.
 //!
 //! Every byte is passed on before anything looks at it. For the recording a copy is put into a queue
-//! that nobody waits for; a recorder that cannot keep up loses frames, not time.
+//! that no call waits for; a recorder that cannot keep up loses frames, not time.
 
 pub mod http;
 pub mod stdio;

@@ -24,7 +24,7 @@ pub(super) async fn run(
     record: &RecordArgs,
     output: &Output,
 ) -> Result<(), Failure> {
-    // Nothing is encrypted, and nobody is asked who they are (S1).
+    // Nothing is encrypted, and no client has to say who it is (S1).
     if !address.ip().is_loopback() {
         let message = format!("{address} can be reached from other machines");
         return Err(Failure::usage(message).hint("use a loopback address, like 127.0.0.1:8080"));

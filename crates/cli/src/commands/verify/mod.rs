@@ -112,7 +112,7 @@ enum WantedLevel {
     Should,
 }
 
-/// How long one answer may take that nobody has said anything about.
+/// How long one answer may take if nothing else is said.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// How long a server may take to start.
 const START_PATIENCE: Duration = Duration::from_secs(30);
@@ -356,7 +356,7 @@ impl Scratch {
     fn new() -> Result<Self, Failure> {
         let cannot =
             |error: std::io::Error| Failure::unexpected(format!("cannot make a folder: {error}"));
-        // The name is the process's own; what somebody else left there is no reason to go on.
+        // The name is the process's own; what another user left there is no reason to go on.
         let folder = std::env::temp_dir().join(format!("attache-verify-{}", std::process::id()));
         std::fs::create_dir(&folder).map_err(cannot)?;
         Ok(Self(folder))
