@@ -1,7 +1,7 @@
 //! The queue of questions: who can answer, what waits, and that the first answer wins.
 //!
 //! A question waits only while a face is attached that can answer its kind; without one it is
-//! refused at once, so that nothing waits for ever. It is withdrawn when the asking task is gone: its
+//! refused at once, so that none waits for ever. It is withdrawn when the asking task is gone: its
 //! call was cancelled or has ended, the server took it back, the connection was lost. The time of a
 //! call stands still meanwhile, which is the connection's affair.
 
