@@ -204,10 +204,22 @@ impl Evaluator {
         }))
     }
 
-    /// Ends all workers that have nothing to do and forgets all sessions.
-    pub fn close(&self) {
-        self.shared.spare.lock().clear();
-        self.shared.sessions.lock().clear();
+    /// Ends all workers that have nothing to do, forgets all sessions, and waits until the
+    /// processes are gone: a server shall not leave before its workers.
+    pub async fn close(&self) {
+        let mut idle = std::mem::take(&mut *self.shared.spare.lock());
+        let sessions = self.shared.sessions.lock().clear();
+        for slot in sessions {
+            if let SlotState::Waiting(worker) = slot.take() {
+                idle.push(*worker);
+            }
+        }
+        for worker in &mut idle {
+            worker.start_end();
+        }
+        for worker in &mut idle {
+            worker.ended().await;
+        }
     }
 }
 

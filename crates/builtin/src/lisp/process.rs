@@ -200,10 +200,20 @@ impl Worker {
             }
             Stopping::Cancelled => "the evaluation was cancelled and its process killed".to_owned(),
         };
-        // A process that has ended by itself cannot be killed, which is as good.
-        let _ = self.child.start_kill();
-        let _ = timeout(END_TIME, self.child.wait()).await;
+        self.start_end();
+        self.ended().await;
         Ending::Gone(Failed::outside(ErrorKind::Time, message))
+    }
+
+    /// Kills the process.
+    pub(super) fn start_end(&mut self) {
+        // One that has ended by itself cannot be killed, which is as good.
+        let _ = self.child.start_kill();
+    }
+
+    /// Waits until the process is gone.
+    pub(super) async fn ended(&mut self) {
+        let _ = timeout(END_TIME, self.child.wait()).await;
     }
 
     /// Why the process ended, as far as it can be known.

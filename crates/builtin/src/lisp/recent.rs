@@ -88,10 +88,10 @@ impl<T: Clone> Recent<T> {
         self.dropped.len() < before
     }
 
-    /// Forgets everything.
-    pub(super) fn clear(&mut self) {
-        self.entries.clear();
+    /// Forgets everything, and gives what was there.
+    pub(super) fn clear(&mut self) -> Vec<T> {
         self.dropped.clear();
+        self.entries.drain(..).map(|(_, thing)| thing).collect()
     }
 
     fn make_room(&mut self, newcomer: &str, is_busy: impl Fn(&T) -> bool) -> Option<T> {

@@ -30,7 +30,7 @@ pub(crate) fn definitions_stay_under_a_name() {
             is("(1 2)", continued)
         );
         assert_eq!(step(&evaluator, "a", "z").await, is("!unbound", continued));
-        evaluator.close();
+        evaluator.close().await;
         assert_eq!(step(&evaluator, "a", "x").await, is("!unbound", new));
     });
 }

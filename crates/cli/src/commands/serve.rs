@@ -126,13 +126,15 @@ impl Verb for Serve {
                 .revisions(revisions)
                 .before_initialized(before_initialized)
         };
+        let mut workers = None;
         let built = match self.served {
             Served::Demo => restrict(demo::builder()).build(),
             Served::Lisp => {
                 let evaluator = Evaluator::new(Settings::default());
                 // The first call shall find a worker, and serving does not wait for it to start.
                 let early = evaluator.clone();
-                tokio::spawn(async move { early.warm_up().await });
+                let warm = tokio::spawn(async move { early.warm_up().await });
+                workers = Some((evaluator.clone(), warm));
                 restrict(lisp::builder(evaluator)).build()
             }
             #[cfg(feature = "notes")]
@@ -140,7 +142,7 @@ impl Verb for Serve {
         };
         let server = built
             .map_err(|error| Failure::unexpected(format!("cannot build the server: {error}")))?;
-        match self.http {
+        let served = match self.http {
             Some(address) => {
                 let settings = settings(&self.token_env)?;
                 let settings = reachable_by(address, settings, &self.token_env, &self.hosts)?;
@@ -152,7 +154,13 @@ impl Verb for Serve {
                     "cannot serve stdin and stdout: {error}"
                 ))),
             },
+        };
+        if let Some((evaluator, warm)) = workers {
+            // A worker that is just being started is also one to wait for.
+            let _ = warm.await;
+            evaluator.close().await;
         }
+        served
     }
 
     fn complete(_: &Typed, _: &Known) -> Vec<String> {
