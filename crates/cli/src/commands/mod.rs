@@ -81,6 +81,7 @@ verbs! {
     up::Up,
     down::Down,
     tap::Tap,
+    record::Record,
     show::Show,
     diff::Diff,
     replay::Replay,
