@@ -315,6 +315,24 @@ fn the_typescript_client_of_the_modern_era_notices_neither_tap_nor_mock() {
     same_three_times("tap-ts2", &builtin(), ask);
 }
 
+/// The Inspector without its window, which starts the server for each request.
+#[test]
+fn the_inspector_notices_neither_tap_nor_mock() {
+    let questions = [
+        &["tools/list"][..],
+        &["tools/call", "--tool-name", "get-sum", "--tool-arg", "a=2", "b=3"],
+    ];
+    let inspector = "inspector/node_modules/@modelcontextprotocol/inspector-cli/build/index.js";
+    same_three_times("tap-inspector", &everything(), |target| {
+        let answers = questions.map(|question| {
+            let mut command = Command::new("node");
+            command.arg(installed(inspector)).args(target);
+            json_of(command.arg("--method").args(question))
+        });
+        json!(answers)
+    });
+}
+
 #[test]
 fn the_python_client_notices_neither_tap_nor_mock_in_either_era() {
     let questions = json!([
