@@ -166,6 +166,10 @@ fn two_versions_of_a_server_are_told_apart() {
         ];
         home.write(file, &(lines.join("\n") + "\n"));
     };
+    let one = r#"{"seq":1,"t_us":0,"dir":"stderr","conn":1,"text":"hello"}"#;
+    home.write("one.mcprec", &format!("{header}\n{one}\n"));
+    let shown = home.run(&["show", "one.mcprec"]).expect(0).stdout;
+    assert!(shown.contains(", 1 line in "), "{shown}");
     write("a.mcprec", "integer", 1_010, "");
     write("b.mcprec", "number", 90_020, r#",{"name":"sub"}"#);
     let same = home

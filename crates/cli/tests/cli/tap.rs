@@ -320,14 +320,24 @@ fn the_typescript_client_of_the_modern_era_notices_neither_tap_nor_mock() {
 fn the_inspector_notices_neither_tap_nor_mock() {
     let questions = [
         &["tools/list"][..],
-        &["tools/call", "--tool-name", "get-sum", "--tool-arg", "a=2", "b=3"],
+        &[
+            "tools/call",
+            "--tool-name",
+            "get-sum",
+            "--tool-arg",
+            "a=2",
+            "b=3",
+        ],
     ];
     let inspector = "inspector/node_modules/@modelcontextprotocol/inspector-cli/build/index.js";
     same_three_times("tap-inspector", &everything(), |target| {
         let answers = questions.map(|question| {
             let mut command = Command::new("node");
-            command.arg(installed(inspector)).args(target);
-            json_of(command.arg("--method").args(question))
+            // Only the first word of the server stands before its own options.
+            let (program, arguments) = target.split_first().unwrap();
+            command.arg(installed(inspector)).arg(program);
+            command.arg("--method").args(question);
+            json_of(command.arg("--").args(arguments))
         });
         json!(answers)
     });
