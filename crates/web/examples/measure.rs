@@ -73,7 +73,8 @@ fn use_page(line: &str, began: Instant, linked: Duration, process: u32) -> Resul
         Ok(body)
     };
     let page = String::from_utf8(fetch("/", "identity")?)?;
-    let files: Vec<&str> = page.split('"').filter(|it| it.starts_with("/assets/") || it.starts_with("/app") || it.starts_with("/style") || it.starts_with("/icon")).collect();
+    let files = page.split('"').filter(|it| it.starts_with("/assets/"));
+    let files: Vec<&str> = files.collect();
     for file in &files {
         fetch(file, "gzip")?;
     }

@@ -105,11 +105,14 @@ impl Calls {
             return Err(ApiError::busy("too many calls run; wait for one, or cancel it"));
         }
         let since_ms = now_ms();
+        // What other programs have approved or revoked since counts from now on.
+        host.reread_approvals();
         let number = Arc::new(AtomicU64::new(0));
+        let told = number.clone();
         let mut call = host
             .call(wanted.tool.clone(), &wanted.arguments)
             .origin(wanted.origin)
-            .numbered(number.clone());
+            .numbered(move |number| told.store(number, Ordering::Release));
         if let Some(timeout) = wanted.timeout {
             call = call.timeout(timeout);
         }
