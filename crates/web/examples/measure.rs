@@ -14,16 +14,27 @@ type Failure = Box<dyn std::error::Error>;
 
 #[expect(clippy::print_stdout, reason = "what it measures is what it is for")]
 fn main() -> Result<(), Failure> {
-    let program = std::env::args().nth(1).ok_or("say which program: target/release/attache")?;
+    let program = std::env::args()
+        .nth(1)
+        .ok_or("say which program: target/release/attache")?;
     let mut rounds = Vec::new();
     for _ in 0..ROUNDS {
         rounds.push(round(&program)?);
     }
     rounds.sort_by_key(|round| round.usable);
     let median = &rounds[ROUNDS / 2];
-    println!("started     {:>8.1} ms  the link is printed", milliseconds(median.linked));
-    println!("usable      {:>8.1} ms  page, script, style, snapshot and tools are there", milliseconds(median.usable));
-    println!("page        {:>8} bytes compressed, {} plain, {} requests", median.compressed, median.plain, median.requests);
+    println!(
+        "started     {:>8.1} ms  the link is printed",
+        milliseconds(median.linked)
+    );
+    println!(
+        "usable      {:>8.1} ms  page, script, style, snapshot and tools are there",
+        milliseconds(median.usable)
+    );
+    println!(
+        "page        {:>8} bytes compressed, {} plain, {} requests",
+        median.compressed, median.plain, median.requests
+    );
     println!("memory      {:>8} kB resident", median.resident_kb);
     Ok(())
 }
@@ -108,7 +119,10 @@ fn fetch(address: &str, token: &str, path: &str, encoding: &str) -> Result<Vec<u
     )?;
     let mut bytes = Vec::new();
     stream.read_to_end(&mut bytes)?;
-    let end = bytes.windows(4).position(|it| it == b"\r\n\r\n").ok_or("no head")?;
+    let end = bytes
+        .windows(4)
+        .position(|it| it == b"\r\n\r\n")
+        .ok_or("no head")?;
     match bytes.starts_with(b"HTTP/1.1 200") {
         true => Ok(bytes.split_off(end + 4)),
         false => Err(format!("{path}: {}", String::from_utf8_lossy(&bytes[..end])).into()),

@@ -153,7 +153,10 @@ pub(crate) async fn use_mcp_tool(
     entry.wait().await;
     drop(waiting);
     let whole = whole(&console, &entry).await;
-    let status = whole.error.as_ref().map_or(StatusCode::OK, ApiError::status);
+    let status = whole
+        .error
+        .as_ref()
+        .map_or(StatusCode::OK, ApiError::status);
     Ok(json(status, &whole))
 }
 
@@ -188,7 +191,9 @@ pub(crate) fn views(console: &Console) -> Vec<CallView> {
     let requests = console.host.snapshot().requests;
     let entries = console.calls.all();
     let entries = entries.iter();
-    entries.map(|entry| CallView::of(entry, &requests)).collect()
+    entries
+        .map(|entry| CallView::of(entry, &requests))
+        .collect()
 }
 
 fn find(console: &Console, asked: &Asked) -> Result<Arc<CallEntry>, ApiError> {

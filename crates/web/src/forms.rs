@@ -8,9 +8,7 @@ use std::sync::Arc;
 use attache::host::Error;
 use attache::host::questions::QuestionKind;
 use attache::protocol::{Json, Prompt, Tool};
-use attache_view::form::{
-    CarriedState, Choice, Field, Form, Kind, Path, Place, Problem, State,
-};
+use attache_view::form::{CarriedState, Choice, Field, Form, Kind, Path, Place, Problem, State};
 use attache_view::{Object, Value, indented, uri_template};
 use axum::response::Response;
 use schemars::JsonSchema;
@@ -204,12 +202,7 @@ pub(crate) async fn fill(console: Arc<Console>, asked: Asked) -> Result<Response
     Ok(ok(&view(&form, &state, expanded, refused)))
 }
 
-fn view(
-    form: &Form,
-    state: &State,
-    expanded: Vec<Field>,
-    refused: Vec<RefusedEdit>,
-) -> FormView {
+fn view(form: &Form, state: &State, expanded: Vec<Field>, refused: Vec<RefusedEdit>) -> FormView {
     let field = state.field(form);
     let report = state.check(form);
     let mut values = Vec::new();
@@ -334,7 +327,13 @@ fn form_of_texts<'a>(fields: impl Iterator<Item = TextField<'a>>) -> Form {
 
 fn apply(form: &Form, state: &mut State, edit: &Edit) -> Result<(), Problem> {
     let path = &edit.path;
-    let lacks = |what: &str| Problem::new(path, "syntax", &format!("cannot be changed: {what} is missing"));
+    let lacks = |what: &str| {
+        Problem::new(
+            path,
+            "syntax",
+            &format!("cannot be changed: {what} is missing"),
+        )
+    };
     match edit.action {
         EditAction::Defaults => state.use_defaults(form),
         EditAction::Unset => state.unset(path),
@@ -345,7 +344,13 @@ fn apply(form: &Form, state: &mut State, edit: &Edit) -> Result<(), Problem> {
                 Ok(value) => state.set(path, value)?,
                 // What a person typed is not dropped; the whole value keeps it as a draft.
                 Err(_) if path.0.is_empty() => state.enter(&state.field(form), json)?,
-                Err(error) => return Err(Problem::new(path, "syntax", &format!("must be JSON: {error}"))),
+                Err(error) => {
+                    return Err(Problem::new(
+                        path,
+                        "syntax",
+                        &format!("must be JSON: {error}"),
+                    ));
+                }
             }
         }
         EditAction::Move => {
@@ -368,12 +373,18 @@ fn apply_to_field(form: &Form, state: &mut State, edit: &Edit) -> Result<(), Pro
     let wrong = |what: &str| Problem::new(path, "syntax", &format!("cannot be changed: {what}"));
     match edit.action {
         EditAction::Enter => {
-            let text = edit.text.as_deref().ok_or_else(|| wrong("text is missing"))?;
+            let text = edit
+                .text
+                .as_deref()
+                .ok_or_else(|| wrong("text is missing"))?;
             // A text that says no value is kept as a draft, and told with the problems.
             let _ = state.enter(&field, text);
         }
         EditAction::Default => {
-            let default = field.default.clone().ok_or_else(|| wrong("it has no default"))?;
+            let default = field
+                .default
+                .clone()
+                .ok_or_else(|| wrong("it has no default"))?;
             state.set(path, default)?;
         }
         EditAction::Example => {
@@ -399,7 +410,10 @@ fn apply_to_field(form: &Form, state: &mut State, edit: &Edit) -> Result<(), Pro
             }
             state.set(path, Value::Array(chosen))?;
         }
-        EditAction::Pick => state.pick(&field, edit.variant.ok_or_else(|| wrong("variant is missing"))?),
+        EditAction::Pick => state.pick(
+            &field,
+            edit.variant.ok_or_else(|| wrong("variant is missing"))?,
+        ),
         EditAction::Add => {
             let at = state.add_item(form, &field)?;
             if let Some(to) = edit.index {

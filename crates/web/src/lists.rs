@@ -239,7 +239,9 @@ pub(crate) async fn list<T: Entry>(
     };
     let end = from.saturating_add(limit).min(found.len());
     let shown = &found[from..end];
-    let next_cursor = (end < found.len()).then(|| shown.last().map(|it| cursor(it))).flatten();
+    let next_cursor = (end < found.len())
+        .then(|| shown.last().map(|it| cursor(it)))
+        .flatten();
     let (total, servers) = (found.len(), all.servers.as_slice());
     Ok(match is_brief {
         true => ok(&Page {
@@ -366,8 +368,14 @@ pub(crate) async fn tool(console: Arc<Console>, asked: Asked) -> Result<Response
         server: server.as_str(),
         name: &tool.name,
         qualified: found.qualified.clone(),
-        title: tool.facts().title.map(|it| safe_text::one_line(it).into_owned()),
-        description: tool.description.as_deref().map(|it| safe_text::block(it).into_owned()),
+        title: tool
+            .facts()
+            .title
+            .map(|it| safe_text::one_line(it).into_owned()),
+        description: tool
+            .description
+            .as_deref()
+            .map(|it| safe_text::block(it).into_owned()),
         claims: claims(tool),
         bytes: json.as_str().len(),
         signature: Form::of_tool(tool).signature(),
@@ -380,7 +388,10 @@ pub(crate) async fn tool(console: Arc<Console>, asked: Asked) -> Result<Response
 
 fn not_listed(tools: &Aggregate<Tool>, server: &ServerName, name: &str) -> ApiError {
     // A server that could not be asked is the better reason.
-    let failed = tools.servers.iter().find_map(|answer| answer.error.as_ref());
+    let failed = tools
+        .servers
+        .iter()
+        .find_map(|answer| answer.error.as_ref());
     if let Some(error) = failed {
         return error.into();
     }
@@ -402,7 +413,9 @@ pub(crate) fn known_server(console: &Console, name: &str) -> Result<ServerName, 
 /// A tool as it is known without waiting long for its server.
 pub(crate) async fn known_tool(console: &Console, server: &ServerName, name: &str) -> Option<Tool> {
     let list = console.host.list_tools().server(server.as_str());
-    let known = list.remembered_after(KNOWN_AFTER).starting_after(KNOWN_AFTER);
+    let known = list
+        .remembered_after(KNOWN_AFTER)
+        .starting_after(KNOWN_AFTER);
     let mut known = known.await.ok()?.entries.into_iter();
     known.find(|it| it.entry.name == name).map(|it| it.entry)
 }

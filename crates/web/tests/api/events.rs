@@ -19,7 +19,8 @@ fn two_readers_one_question_answered_in_one_gone_in_the_other() {
         let asked = one.named("asked").await;
         assert_eq!(other.named("asked").await, asked);
         let id = asked.data["question"]["id"].clone();
-        rig.post(&format!("/questions/{id}"), r#"{"answer":{"allow":{}}}"#).await;
+        rig.post(&format!("/questions/{id}"), r#"{"answer":{"allow":{}}}"#)
+            .await;
         let answered = other.named("answered").await;
         assert_eq!(answered.data["question"], id);
         assert_eq!(one.named("answered").await, answered);
@@ -82,7 +83,11 @@ fn a_reader_that_comes_too_late_is_told_to_begin_anew_and_goes_on() {
         for _ in 0..4 {
             rig.call("chaos", "echo", r#"{"message":"x"}"#).await;
         }
-        for path in ["/api/v1/events?after=1", "/api/v1/events?after=99999999", "/api/v1/events?after=3&host=1"] {
+        for path in [
+            "/api/v1/events?after=1",
+            "/api/v1/events?after=99999999",
+            "/api/v1/events?after=3&host=1",
+        ] {
             let mut reader = EventReader::open(&rig, path, &[]).await;
             let reset = reader.next().await.unwrap();
             assert_eq!(reset.event, "reset", "{path}");

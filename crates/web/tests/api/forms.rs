@@ -84,7 +84,10 @@ fn a_form_is_filled_in_by_a_page_that_knows_no_schema() {
             r#"{"size":1,"count":123456789012345678901234567890,"tags":["c","a"],"lines":[{"text":"first"},{"text":"first"}]}"#
         );
         assert_eq!(page.now["problems"], json!([]), "{}", page.now);
-        assert_eq!(page.shown(json!(["count"]))["text"], "123456789012345678901234567890");
+        assert_eq!(
+            page.shown(json!(["count"]))["text"],
+            "123456789012345678901234567890"
+        );
         assert_eq!(page.shown(json!(["tags"]))["chosen"], json!([0, 2]));
         assert_eq!(page.shown(json!(["password"]))["masked"], true);
         page.rig.close().await;
@@ -95,7 +98,8 @@ fn a_form_is_filled_in_by_a_page_that_knows_no_schema() {
 fn drafts_variants_and_the_json_view_survive_between_requests() {
     guarded(async || {
         let mut page = Page::open().await;
-        page.edit(json!([{"do": "enter", "path": ["count"], "text": "many"}])).await;
+        page.edit(json!([{"do": "enter", "path": ["count"], "text": "many"}]))
+            .await;
         assert_eq!(page.shown(json!(["count"]))["draft"], true);
         assert_eq!(page.shown(json!(["count"]))["text"], "many");
         assert_eq!(page.now["problems"][0]["rule"], "syntax");
@@ -109,13 +113,24 @@ fn drafts_variants_and_the_json_view_survive_between_requests() {
             {"do": "enter", "path": ["ship", "at"], "text": "noon"},
         ]))
         .await;
-        assert!(page.value().contains(r#""ship":{"at":"noon"}"#), "{}", page.now);
-        page.edit(json!([{"do": "pick", "path": ["ship"], "variant": 0}])).await;
-        assert!(page.value().contains(r#""ship":{"street":"High St"}"#), "{}", page.now);
+        assert!(
+            page.value().contains(r#""ship":{"at":"noon"}"#),
+            "{}",
+            page.now
+        );
+        page.edit(json!([{"do": "pick", "path": ["ship"], "variant": 0}]))
+            .await;
+        assert!(
+            page.value().contains(r#""ship":{"street":"High St"}"#),
+            "{}",
+            page.now
+        );
 
-        page.edit(json!([{"do": "set", "path": [], "json": "{\"count\": oops"}])).await;
+        page.edit(json!([{"do": "set", "path": [], "json": "{\"count\": oops"}]))
+            .await;
         assert_eq!(page.shown(json!([]))["draft"], true);
-        page.edit(json!([{"do": "set", "path": [], "json": "{\"count\": 1e400}"}])).await;
+        page.edit(json!([{"do": "set", "path": [], "json": "{\"count\": 1e400}"}]))
+            .await;
         assert_eq!(page.value(), r#"{"count":1e400}"#);
         page.edit(json!([
             {"do": "choose", "path": ["size"], "option": 9},
@@ -123,7 +138,12 @@ fn drafts_variants_and_the_json_view_survive_between_requests() {
             {"do": "enter", "path": ["nowhere", 3], "text": "x"},
         ]))
         .await;
-        assert_eq!(page.now["refused"].as_array().unwrap().len(), 3, "{}", page.now);
+        assert_eq!(
+            page.now["refused"].as_array().unwrap().len(),
+            3,
+            "{}",
+            page.now
+        );
         page.rig.close().await;
     });
 }
@@ -133,11 +153,23 @@ fn prompts_templates_and_schemas_have_forms_too() {
     guarded(async || {
         let rig = Rig::new(&[("chaos", Script::legacy("2025-06-18"))]).await;
         for (of, field) in [
-            (json!({"prompt": {"server": "chaos", "name": "greet"}}), "name"),
-            (json!({"template": {"server": "chaos", "uri_template": "x://{place}"}}), "place"),
-            (json!({"schema_json": "{\"properties\":{\"a\":{\"type\":\"string\"}}}"}), "a"),
+            (
+                json!({"prompt": {"server": "chaos", "name": "greet"}}),
+                "name",
+            ),
+            (
+                json!({"template": {"server": "chaos", "uri_template": "x://{place}"}}),
+                "place",
+            ),
+            (
+                json!({"schema_json": "{\"properties\":{\"a\":{\"type\":\"string\"}}}"}),
+                "a",
+            ),
         ] {
-            let form = rig.post("/form", &json!({"of": of}).to_string()).await.json();
+            let form = rig
+                .post("/form", &json!({"of": of}).to_string())
+                .await
+                .json();
             assert_eq!(form["field"]["kind"]["fields"][0]["name"], field, "{form}");
         }
         for wrong in [

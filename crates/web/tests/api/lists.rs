@@ -50,13 +50,21 @@ fn ten_thousand_tools_come_in_pages_each_once() {
         let first: Vec<&Value> = first.filter(|it| it["name"] == "tool_0").collect();
         assert_eq!(first[0]["claims"], json!(["read-only"]));
         // S13: brief texts are safe to show.
-        assert!(!first[0]["description"].as_str().unwrap().contains('\u{202e}'));
+        assert!(
+            !first[0]["description"]
+                .as_str()
+                .unwrap()
+                .contains('\u{202e}')
+        );
 
         let found = rig.get("/tools?q=NUMBER+thing+9999").await.json();
         assert_eq!(found["total"], 1);
         assert_eq!(found["entries"][0]["qualified"], "many/tool_9999");
         let outdated = rig.get("/tools?cursor=bm9uZQ").await;
-        assert_eq!((outdated.status, outdated.failure().0), (400, "cursor_outdated".to_owned()));
+        assert_eq!(
+            (outdated.status, outdated.failure().0),
+            (400, "cursor_outdated".to_owned())
+        );
         rig.close().await;
     });
 }
@@ -71,7 +79,11 @@ fn a_server_that_does_not_answer_hides_no_other() {
         let page = rig.get("/tools?starting_after_ms=1500").await.json();
         let of = |name: &str| {
             let servers = page["servers"].as_array().unwrap();
-            servers.iter().find(|it| it["name"] == name).unwrap().clone()
+            servers
+                .iter()
+                .find(|it| it["name"] == name)
+                .unwrap()
+                .clone()
         };
         assert_eq!(of("good")["outcome"], "ok");
         assert_eq!(of("mute")["outcome"], "starting");
@@ -91,7 +103,10 @@ fn one_tool_is_shown_whole_or_missed_by_name() {
         assert!(tool["entry_pretty"].as_str().unwrap().starts_with("{\n"));
         let missed = rig.get("/tools/chaos/ecko").await;
         assert_eq!(missed.failure().0, "not_offered");
-        assert!(missed.body.contains("chaos/ecko") || missed.body.contains("echo"), "{missed:?}");
+        assert!(
+            missed.body.contains("chaos/ecko") || missed.body.contains("echo"),
+            "{missed:?}"
+        );
         rig.close().await;
     });
 }

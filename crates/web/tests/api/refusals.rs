@@ -30,23 +30,65 @@ fn s1_s27_the_table_of_refusals() {
         let other_port = format!("http://127.0.0.1:{}", if port == 9 { 10 } else { 9 });
         let evil = format!("evil.example:{port}");
         let table: &[(&str, &[(&str, Option<&str>)], u16)] = &[
-            ("as the page does", &[("Origin", Some(&own)), ("Sec-Fetch-Site", Some("same-origin"))], 200),
+            (
+                "as the page does",
+                &[
+                    ("Origin", Some(&own)),
+                    ("Sec-Fetch-Site", Some("same-origin")),
+                ],
+                200,
+            ),
             ("as curl does", &[], 200),
-            ("typed into the address bar", &[("Sec-Fetch-Site", Some("none"))], 200),
+            (
+                "typed into the address bar",
+                &[("Sec-Fetch-Site", Some("none"))],
+                200,
+            ),
             ("a rebound name", &[("Host", Some(&evil))], 403),
-            ("another port in Host", &[("Host", Some("127.0.0.1:9"))], 403),
+            (
+                "another port in Host",
+                &[("Host", Some("127.0.0.1:9"))],
+                403,
+            ),
             ("no port in Host", &[("Host", Some("127.0.0.1"))], 403),
             ("an empty Host", &[("Host", Some(""))], 403),
             ("a sandboxed page", &[("Origin", Some("null"))], 403),
-            ("a page of another site", &[("Origin", Some("https://evil.example"))], 403),
-            ("a page of another local port", &[("Origin", Some(&other_port))], 403),
-            ("the same name over https", &[("Origin", Some(&own.replace("http:", "https:")))], 403),
+            (
+                "a page of another site",
+                &[("Origin", Some("https://evil.example"))],
+                403,
+            ),
+            (
+                "a page of another local port",
+                &[("Origin", Some(&other_port))],
+                403,
+            ),
+            (
+                "the same name over https",
+                &[("Origin", Some(&own.replace("http:", "https:")))],
+                403,
+            ),
             ("same-site", &[("Sec-Fetch-Site", Some("same-site"))], 403),
             ("cross-site", &[("Sec-Fetch-Site", Some("cross-site"))], 403),
             ("no token", &[("Authorization", None)], 401),
-            ("another scheme", &[("Authorization", Some("Basic YTpi"))], 401),
-            ("a wrong token", &[("Authorization", Some("Bearer 0123"))], 401),
-            ("a token as a cookie", &[("Authorization", None), ("Cookie", Some(&format!("token={}", rig.token)))], 401),
+            (
+                "another scheme",
+                &[("Authorization", Some("Basic YTpi"))],
+                401,
+            ),
+            (
+                "a wrong token",
+                &[("Authorization", Some("Bearer 0123"))],
+                401,
+            ),
+            (
+                "a token as a cookie",
+                &[
+                    ("Authorization", None),
+                    ("Cookie", Some(&format!("token={}", rig.token))),
+                ],
+                401,
+            ),
         ];
         for (case, headers, status) in table {
             let answer = ask(&rig, "GET", "/api/v1/snapshot", headers).await;
@@ -56,7 +98,12 @@ fn s1_s27_the_table_of_refusals() {
             }
         }
         let in_query = format!("/api/v1/snapshot?token={}", rig.token);
-        assert_eq!(ask(&rig, "GET", &in_query, &[("Authorization", None)]).await.status, 401);
+        assert_eq!(
+            ask(&rig, "GET", &in_query, &[("Authorization", None)])
+                .await
+                .status,
+            401
+        );
         for (kind, status) in [
             (Some("text/plain"), 415),
             (Some("application/x-www-form-urlencoded"), 415),
@@ -64,7 +111,13 @@ fn s1_s27_the_table_of_refusals() {
             (None, 415),
             (Some("application/json; charset=utf-8"), 400),
         ] {
-            let answer = ask(&rig, "POST", "/api/v1/use_mcp_tool", &[("Content-Type", kind)]).await;
+            let answer = ask(
+                &rig,
+                "POST",
+                "/api/v1/use_mcp_tool",
+                &[("Content-Type", kind)],
+            )
+            .await;
             assert_eq!(answer.status, status, "{kind:?}: {answer:?}");
         }
         let preflight = [
@@ -86,12 +139,23 @@ fn s1_everything_carries_the_headers_and_nothing_sets_a_cookie() {
         let page = ask(&rig, "GET", "/", &[("Authorization", None)]).await;
         assert_eq!(page.status, 200);
         assert!(!page.body.contains(&rig.token));
-        let script = page.body.split('"').find(|it| it.ends_with(".js")).unwrap().to_owned();
+        let script = page
+            .body
+            .split('"')
+            .find(|it| it.ends_with(".js"))
+            .unwrap()
+            .to_owned();
         let answers = [
             page,
             ask(&rig, "GET", &script, &[("Authorization", None)]).await,
             ask(&rig, "GET", "/api/v1/snapshot", &[]).await,
-            ask(&rig, "GET", "/api/v1/snapshot", &[("Host", Some("evil.example"))]).await,
+            ask(
+                &rig,
+                "GET",
+                "/api/v1/snapshot",
+                &[("Host", Some("evil.example"))],
+            )
+            .await,
             ask(&rig, "GET", "/nothing/here", &[]).await,
             ask(&rig, "PATCH", "/api/v1/snapshot", &[]).await,
         ];
@@ -112,7 +176,10 @@ fn s1_everything_carries_the_headers_and_nothing_sets_a_cookie() {
             assert_eq!(answer.header("set-cookie"), None);
             assert_eq!(answer.header("access-control-allow-origin"), None);
         }
-        let cached: Vec<_> = answers.iter().map(|it| it.header("cache-control").unwrap()).collect();
+        let cached: Vec<_> = answers
+            .iter()
+            .map(|it| it.header("cache-control").unwrap())
+            .collect();
         let for_ever = "public, max-age=31536000, immutable";
         assert_eq!(cached[..4], ["no-cache", for_ever, "no-store", "no-store"]);
         rig.close().await;
@@ -123,7 +190,10 @@ fn s1_everything_carries_the_headers_and_nothing_sets_a_cookie() {
 fn s1_many_wrong_tokens_are_slowed_down_and_lock_nobody_out() {
     guarded(async || {
         let rig = Rig::new(&[]).await;
-        let wrong = [("Authorization", Some("Bearer 00000000000000000000000000000000"))];
+        let wrong = [(
+            "Authorization",
+            Some("Bearer 00000000000000000000000000000000"),
+        )];
         // All at once, so that they fall into one second on any machine.
         let burst = (0..24).map(|_| ask(&rig, "GET", "/api/v1/calls", &wrong));
         let mut statuses = Vec::new();
@@ -131,7 +201,10 @@ fn s1_many_wrong_tokens_are_slowed_down_and_lock_nobody_out() {
             statuses.push(answer.status);
         }
         assert!(statuses.contains(&429), "{statuses:?}");
-        assert!(statuses.iter().all(|it| matches!(it, 401 | 429)), "{statuses:?}");
+        assert!(
+            statuses.iter().all(|it| matches!(it, 401 | 429)),
+            "{statuses:?}"
+        );
         assert_eq!(rig.get("/calls").await.status, 200);
         rig.close().await;
     });
@@ -162,7 +235,11 @@ fn both_families_of_loopback_have_one_port() {
     guarded(async || {
         let rig = Rig::new(&[]).await;
         let ports: Vec<u16> = rig.addresses.iter().map(|it| it.port()).collect();
-        assert!(ports.iter().all(|port| *port == ports[0]), "{:?}", rig.addresses);
+        assert!(
+            ports.iter().all(|port| *port == ports[0]),
+            "{:?}",
+            rig.addresses
+        );
         for address in rig.addresses.clone() {
             for host in [address.to_string(), format!("localhost:{}", address.port())] {
                 let mut headers = rig.usual();
@@ -187,7 +264,9 @@ async fn half(body_length: &str) -> (Rig, TcpStream) {
     for (name, value) in rig.usual() {
         head.push_str(&format!("{name}: {value}\r\n"));
     }
-    head.push_str(&format!("Content-Type: application/json\r\nContent-Length: {body_length}\r\n\r\n"));
+    head.push_str(&format!(
+        "Content-Type: application/json\r\nContent-Length: {body_length}\r\n\r\n"
+    ));
     stream.write_all(head.as_bytes()).await.unwrap();
     (rig, stream)
 }
@@ -197,7 +276,10 @@ fn s24_a_huge_body_is_refused_before_it_is_read() {
     guarded(async || {
         let (rig, mut stream) = half(&(16 * 1024 * 1024 + 1).to_string()).await;
         let refused = within("the refusal", answer(&mut stream)).await;
-        assert_eq!((refused.status, refused.failure().0), (413, "too_large".to_owned()));
+        assert_eq!(
+            (refused.status, refused.failure().0),
+            (413, "too_large".to_owned())
+        );
         rig.close().await;
     });
 }
@@ -208,7 +290,10 @@ fn s24_a_slow_body_is_given_up() {
         let (rig, mut stream) = half("1000").await;
         stream.write_all(b"{\"of\":").await.unwrap();
         let refused = within("the refusal", answer(&mut stream)).await;
-        assert_eq!((refused.status, refused.failure().0), (408, "too_slow".to_owned()));
+        assert_eq!(
+            (refused.status, refused.failure().0),
+            (408, "too_slow".to_owned())
+        );
         assert_eq!(rig.get("/calls").await.status, 200);
         rig.close().await;
     });
@@ -219,7 +304,10 @@ fn s24_a_half_open_request_is_cut() {
     guarded(async || {
         let (rig, _) = half("0").await;
         let mut stream = TcpStream::connect(rig.address()).await.unwrap();
-        stream.write_all(b"GET /api/v1/calls HTTP/1.1\r\nHost: 127").await.unwrap();
+        stream
+            .write_all(b"GET /api/v1/calls HTTP/1.1\r\nHost: 127")
+            .await
+            .unwrap();
         let cut = within("the cut", answer(&mut stream)).await;
         assert!(matches!(cut.status, 0 | 408), "{cut:?}");
         assert_eq!(rig.get("/calls").await.status, 200);
@@ -237,19 +325,38 @@ fn s23_bodies_that_cannot_be_meant_are_refused_by_name() {
             format!("1{}", "}".repeat(200))
         );
         for (body, kind, word) in [
-            (r#"{"server_name":"chaos","tool":"echo"}"#, "unknown_field", "`tool`"),
+            (
+                r#"{"server_name":"chaos","tool":"echo"}"#,
+                "unknown_field",
+                "`tool`",
+            ),
             (r#"{"server_name":"chaos"}"#, "bad_request", "tool_name"),
-            (r#"{"server_name":"chaos","tool_name":"echo","arguments":[1]}"#, "bad_request", "object"),
-            (r#"{"server_name":"chaos","tool_name":"echo""#, "bad_request", "EOF"),
+            (
+                r#"{"server_name":"chaos","tool_name":"echo","arguments":[1]}"#,
+                "bad_request",
+                "object",
+            ),
+            (
+                r#"{"server_name":"chaos","tool_name":"echo""#,
+                "bad_request",
+                "EOF",
+            ),
             (deep.as_str(), "bad_request", "deep"),
             ("[]", "bad_request", ""),
         ] {
             let answer = rig.post("/use_mcp_tool", body).await;
-            assert_eq!((answer.status, answer.failure().0.as_str()), (400, kind), "{answer:?}");
+            assert_eq!(
+                (answer.status, answer.failure().0.as_str()),
+                (400, kind),
+                "{answer:?}"
+            );
             assert!(answer.body.contains(word), "{answer:?}");
         }
         let slip = rig.get("/tools?servers=chaos").await;
-        assert_eq!((slip.status, slip.failure().0), (400, "unknown_field".to_owned()));
+        assert_eq!(
+            (slip.status, slip.failure().0),
+            (400, "unknown_field".to_owned())
+        );
         rig.close().await;
     });
 }

@@ -48,8 +48,14 @@ fn every_route_of_the_description_answers_and_is_in_the_manual() {
                     None if real == "/logs" => &[400],
                     None => &[200, 404],
                 };
-                assert!(expected.contains(&answer.status), "{method} {real}: {answer:?}");
-                assert!(!answer.body.contains("nothing at this address"), "{method} {real}");
+                assert!(
+                    expected.contains(&answer.status),
+                    "{method} {real}: {answer:?}"
+                );
+                assert!(
+                    !answer.body.contains("nothing at this address"),
+                    "{method} {real}"
+                );
             }
             headers.truncate(1);
             let answer = request(rig.address(), method, &full, &headers, None).await;
@@ -66,8 +72,12 @@ fn the_manual_names_no_route_that_there_is_not() {
         let operations = operations(&rig.get("/openapi.json").await.json());
         let words = MANUAL.split('`').skip(1).step_by(2);
         let named = words.filter_map(|word| word.split_once(" /"));
-        for (method, path) in named.filter(|(method, _)| ["GET", "POST", "PUT", "DELETE"].contains(method)) {
-            let known = operations.iter().any(|(m, p)| m == method && *p == format!("/{path}"));
+        for (method, path) in
+            named.filter(|(method, _)| ["GET", "POST", "PUT", "DELETE"].contains(method))
+        {
+            let known = operations
+                .iter()
+                .any(|(m, p)| m == method && *p == format!("/{path}"));
             assert!(known, "{method} /{path}");
         }
         rig.close().await;
@@ -85,10 +95,16 @@ fn s2_no_request_can_name_a_command_a_file_or_a_new_server() {
             collect(schema, &mut names);
         }
         assert!(names.iter().any(|name| name == "server_name"));
-        for forbidden in ["command", "program", "args", "env", "cwd", "file", "folder", "url", "target"] {
+        for forbidden in [
+            "command", "program", "args", "env", "cwd", "file", "folder", "url", "target",
+        ] {
             assert!(!names.iter().any(|name| name == forbidden), "{forbidden}");
         }
-        for (method, path) in [("POST", "/servers"), ("PUT", "/servers/new"), ("POST", "/config/open")] {
+        for (method, path) in [
+            ("POST", "/servers"),
+            ("PUT", "/servers/new"),
+            ("POST", "/config/open"),
+        ] {
             let status = rig.send(method, path, r#"{"command":"id"}"#).await.status;
             assert!(status == 404 || status == 405, "{method} {path}: {status}");
         }

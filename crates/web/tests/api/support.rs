@@ -60,7 +60,8 @@ impl Answer {
     pub(crate) fn header(&self, name: &str) -> Option<String> {
         let found = self.head.lines().find_map(|line| {
             let (key, value) = line.split_once(':')?;
-            key.eq_ignore_ascii_case(name).then(|| value.trim().to_owned())
+            key.eq_ignore_ascii_case(name)
+                .then(|| value.trim().to_owned())
         });
         found
     }
@@ -249,12 +250,17 @@ impl EventReader {
         for (name, value) in more {
             head.push_str(&format!("{name}: {value}\r\n"));
         }
-        stream.write_all(format!("{head}\r\n").as_bytes()).await.unwrap();
+        stream
+            .write_all(format!("{head}\r\n").as_bytes())
+            .await
+            .unwrap();
         let mut lines = BufReader::new(stream);
         let mut status = 0;
         loop {
             let mut line = String::new();
-            within("the head of a stream", lines.read_line(&mut line)).await.unwrap();
+            within("the head of a stream", lines.read_line(&mut line))
+                .await
+                .unwrap();
             if status == 0 {
                 status = line.split(' ').nth(1).unwrap().parse().unwrap();
             }
@@ -304,7 +310,8 @@ impl EventReader {
         let size = usize::from_str_radix(size.trim(), 16).ok()?;
         let mut bytes = vec![0; size + 2];
         self.lines.read_exact(&mut bytes).await.ok()?;
-        self.text.push_str(std::str::from_utf8(&bytes[..size]).unwrap());
+        self.text
+            .push_str(std::str::from_utf8(&bytes[..size]).unwrap());
         (size > 0).then_some(())
     }
 }
