@@ -20,7 +20,7 @@ use crate::asked::Asked;
 use crate::calls::{CallEntry, CancelOnDrop, Outcome, Wanted};
 use crate::console::Console;
 use crate::error::ApiError;
-use crate::lists;
+use crate::{lists, tools};
 
 /// How long one request waits for the end of a call at most.
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
@@ -269,6 +269,6 @@ async fn whole(console: &Console, entry: &CallEntry) -> WholeCall {
 
 /// What the tool promises of its structured result, as far as that is known without asking.
 async fn output_schema(console: &Console, tool: &ToolName) -> Option<Json> {
-    let known = lists::known_tool(console, &tool.server, &tool.tool).await?;
+    let known = tools::known_tool(console, &tool.server, &tool.tool).await?;
     known.output_schema
 }

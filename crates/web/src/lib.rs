@@ -13,6 +13,7 @@ mod calls;
 mod console;
 mod copy;
 mod error;
+mod form_edits;
 mod forms;
 mod guard;
 mod history;
@@ -30,6 +31,7 @@ mod subscriptions;
 mod table;
 mod tls;
 mod token;
+mod tools;
 
 use std::time::{SystemTime, UNIX_EPOCH};
 

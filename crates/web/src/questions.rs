@@ -15,8 +15,8 @@ use crate::answer::ok;
 use crate::asked::Asked;
 use crate::console::Console;
 use crate::error::ApiError;
-use crate::lists::{claims, known_tool};
 use crate::pins::{self, PinView};
+use crate::tools::{claims, known_tool};
 
 #[derive(Serialize)]
 struct AllQuestions<'a> {

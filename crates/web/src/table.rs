@@ -7,7 +7,7 @@ use crate::routes::{Query, Route};
 use crate::servers::Empty;
 use crate::{
     calling, copy, forms, history, lists, openapi, pins, questions, reading, servers, streams,
-    subscriptions,
+    subscriptions, tools,
 };
 
 const WAIT: &[Query] = &[Query {
@@ -98,7 +98,7 @@ fn of_calls() -> Vec<Route> {
         Route::get(
             "/tools/{server}/{tool}",
             "One tool, with its pin.",
-            lists::tool,
+            tools::tool,
         ),
         Route::post::<calling::UseTool, _, _>(
             "/use_mcp_tool",
