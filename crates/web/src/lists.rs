@@ -20,7 +20,7 @@ use crate::routes::Query;
 use crate::tools::claims;
 
 /// How many whole entries one page has, and has at most.
-const WHOLE: (u64, u64) = (100, 500);
+const WHOLE: (u64, u64) = (100, 2_000);
 /// The same for brief ones: a page that filters as one types wants all of them.
 const BRIEF: (u64, u64) = (20_000, 20_000);
 /// How long servers of which nothing is known are waited for.
@@ -44,7 +44,7 @@ pub(crate) const QUERY: &[Query] = &[
     },
     Query {
         name: "limit",
-        about: "How many entries: 100 unless said, 500 at most; 20,000 if they are brief.",
+        about: "How many entries: 100 unless said, 2,000 at most; 20,000 if they are brief.",
     },
     Query {
         name: "view",
@@ -264,7 +264,13 @@ fn cursor<T: Entry>(offered: &Offered<T>) -> String {
 }
 
 fn after<T: Entry>(found: &[&Offered<T>], given: &str) -> Result<usize, ApiError> {
-    let at = found.iter().position(|it| cursor(it) == given);
+    let last = URL_SAFE_NO_PAD.decode(given).ok();
+    let last = last.and_then(|last| String::from_utf8(last).ok());
+    let at = last.as_deref().and_then(|last| {
+        let (server, key) = last.split_once('\n')?;
+        let is_last = |it: &&Offered<T>| it.server.as_str() == server && it.entry.key() == key;
+        found.iter().position(is_last)
+    });
     at.map(|at| at + 1).ok_or_else(|| {
         ApiError::console(
             StatusCode::BAD_REQUEST,
