@@ -95,8 +95,9 @@ function toolPage(detail, server, name, from) {
     const last = mine().filter((call) => call.state === "ended").at(-1);
     if (last && last.call !== shown && last.call >= page.firstCall) {
       shown = last.call;
-      const call = await wholeCall(last.call).catch((error) => ({ ...last, error }));
+      const call = { ...last, ...await wholeCall(last.call).catch((error) => ({ error })) };
       fill(results, h("h2", {}, "Result"), callResult(call, { again: false }));
+      if (call.mine) results.scrollIntoView({ block: "nearest" });
       say(`${name}: ${endingChip(call.ending).textContent}`);
       drawPast();
     }
@@ -118,7 +119,8 @@ function toolPage(detail, server, name, from) {
       const ms = Number(timeout.value) || undefined;
       const id = await runTool(server, name, form().valueJson, { timeoutMs: ms, asTask: asTask.checked });
       page.firstCall = Math.min(page.firstCall, id);
-      draw();
+      await draw();
+      running.scrollIntoView({ block: "nearest" });
     } catch (error) {
       fill(results, h("h2", {}, "Result"), failure(error));
     } finally { runButton.disabled = false; }

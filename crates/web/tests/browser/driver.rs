@@ -1,0 +1,294 @@
+//! A browser for the tests: Chromium, driven over WebDriver.
+//!
+//! Owns the processes of the driver and the browser and the few commands that the tests need.
+//! Refuses to know the page. Both processes end with [`Browser`], and the browser's folder with them.
+
+use std::io::{BufRead, BufReader};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use attache_testkit::scratch::Scratch;
+use serde_json::{Value, json};
+
+/// Longer than anything here takes on a busy machine.
+pub const PATIENCE: Duration = Duration::from_secs(30);
+const LOOK: Duration = Duration::from_millis(20);
+/// The name under which WebDriver passes an element.
+const ELEMENT: &str = "element-6066-11e4-a52e-4f735466cecf";
+
+/// A running browser.
+pub struct Browser {
+    driver: Child,
+    session: String,
+    client: reqwest::Client,
+    runtime: tokio::runtime::Runtime,
+    _folder: Scratch,
+}
+
+/// An element of the page at hand.
+#[derive(Clone)]
+pub struct Element(String);
+
+impl Browser {
+    /// Starts the driver and a browser without a window.
+    pub fn start() -> Self {
+        let (chromium, chromedriver) = installed();
+        let folder = Scratch::new("browser").unwrap();
+        // A group of its own, so that the browser's processes can be ended with the driver.
+        let mut driver = Command::new(&chromedriver)
+            .arg("--port=0")
+            .env("TMPDIR", folder.path())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .process_group(0)
+            .spawn()
+            .unwrap_or_else(|error| panic!("{}: {error}", chromedriver.display()));
+        let port = port_of(&mut driver);
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let mut browser = Self {
+            driver,
+            session: format!("http://127.0.0.1:{port}/session"),
+            client: reqwest::Client::builder().no_proxy().build().unwrap(),
+            runtime,
+            _folder: folder,
+        };
+        let profile = browser._folder.path().join("profile");
+        let arguments = [
+            "--headless=new",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--disable-quic",
+            "--no-first-run",
+            "--disable-background-networking",
+            "--disable-component-update",
+            "--disable-sync",
+            "--disable-dev-shm-usage",
+            "--window-size=1280,800",
+            // A name that an attacker would own, and that leads here.
+            "--host-resolver-rules=MAP rebound.example 127.0.0.1",
+        ];
+        let mut arguments: Vec<String> = arguments.map(str::to_owned).to_vec();
+        arguments.push(format!("--user-data-dir={}", profile.display()));
+        let options = json!({"binary": chromium, "args": arguments});
+        let wanted = json!({"capabilities": {"alwaysMatch": {
+            "browserName": "chrome",
+            "goog:chromeOptions": options,
+            "goog:loggingPrefs": {"browser": "ALL"},
+        }}});
+        let begun = browser.call("POST", "", &wanted).unwrap_or_else(|error| panic!("no browser: {error}"));
+        let id = begun["sessionId"].as_str().unwrap().to_owned();
+        browser.session = format!("{}/{id}", browser.session);
+        browser
+    }
+
+    fn call(&self, method: &str, path: &str, body: &Value) -> Result<Value, String> {
+        let address = format!("{}{path}", self.session);
+        let request = self.client.request(method.parse().unwrap(), address).timeout(PATIENCE * 2);
+        let request = if method == "POST" {
+            request.header("content-type", "application/json").body(body.to_string())
+        } else {
+            request
+        };
+        let text = self.runtime.block_on(async { request.send().await?.text().await });
+        let text = text.map_err(|error| format!("{path}: {error}"))?;
+        let answer: Value = serde_json::from_str(&text).map_err(|error| format!("{path}: {error}: {text}"))?;
+        let value = answer["value"].clone();
+        match value["error"].as_str() {
+            Some(kind) => Err(format!("{path}: {kind}: {}", value["message"].as_str().unwrap_or_default())),
+            None => Ok(value),
+        }
+    }
+
+    fn post(&self, path: &str, body: Value) -> Value {
+        self.call("POST", path, &body).unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    /// Goes to an address. A link to the page that is open is loaded anew.
+    pub fn open(&self, address: &str) {
+        self.post("/url", json!({"url": "about:blank"}));
+        self.post("/url", json!({"url": address}));
+    }
+
+    /// Loads the page again.
+    pub fn reload(&self) {
+        self.post("/refresh", json!({}));
+    }
+
+    /// Runs the body of a function in the page.
+    pub fn run(&self, script: &str, arguments: Value) -> Value {
+        self.post("/execute/sync", json!({"script": script, "args": arguments}))
+    }
+
+    /// Runs the body of an async function in the page and waits for what it returns.
+    pub fn run_async(&self, script: &str, arguments: Value) -> Value {
+        let script = format!(
+            "const done = arguments[arguments.length - 1]; const given = [...arguments]; \
+             (async () => {{ {script} }})().then(done, (error) => done({{failed: String(error)}}));"
+        );
+        let value = self.post("/execute/async", json!({"script": script, "args": arguments}));
+        assert!(value["failed"].is_null(), "{value}");
+        value
+    }
+
+    /// Waits until a condition in the page holds, and gives what held.
+    pub fn wait_for(&self, what: &str, script: &str, arguments: Value) -> Value {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            let value = self.call("POST", "/execute/sync", &json!({"script": script, "args": arguments}));
+            match value {
+                Ok(value) if !matches!(value, Value::Null | Value::Bool(false)) => return value,
+                _ if Instant::now() < deadline => std::thread::sleep(LOOK),
+                other => panic!("{what}: {other:?}; the page says:\n{}", self.text()),
+            }
+        }
+    }
+
+    /// All text that can be seen.
+    pub fn text(&self) -> String {
+        let body = self.call("POST", "/execute/sync", &json!({"script": "return document.body.innerText", "args": []}));
+        body.map_or_else(|error| error, |text| text.as_str().unwrap_or_default().to_owned())
+    }
+
+    /// The first element that can be seen by this selector and, if any, with this text.
+    pub fn find(&self, selector: &str, text: &str) -> Element {
+        let script = "return [...document.querySelectorAll(arguments[0])].find((it) => \
+            it.checkVisibility() && (!arguments[1] || it.textContent.trim().includes(arguments[1])))";
+        let found = self.wait_for(&format!("{selector} “{text}”"), script, json!([selector, text]));
+        Element(found[ELEMENT].as_str().unwrap().to_owned())
+    }
+
+    /// Whether there is such an element to be seen now.
+    pub fn has(&self, selector: &str, text: &str) -> bool {
+        let script = "return [...document.querySelectorAll(arguments[0])].some((it) => \
+            it.checkVisibility() && (!arguments[1] || it.textContent.includes(arguments[1])))";
+        self.run(script, json!([selector, text])) == json!(true)
+    }
+
+    /// Waits until no such element can be seen.
+    pub fn wait_gone(&self, selector: &str, text: &str) {
+        let script = "return ![...document.querySelectorAll(arguments[0])].some((it) => \
+            it.checkVisibility() && (!arguments[1] || it.textContent.includes(arguments[1])))";
+        self.wait_for(&format!("{selector} “{text}” to go"), script, json!([selector, text]));
+    }
+
+    /// Clicks as a person does: where the element is, if nothing lies above it.
+    pub fn click(&self, selector: &str, text: &str) {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            // A page that draws itself anew may take the element away in between.
+            let Element(id) = self.find(selector, text);
+            match self.call("POST", &format!("/element/{id}/click"), &json!({})) {
+                Ok(_) => return,
+                Err(_) if Instant::now() < deadline => std::thread::sleep(LOOK),
+                Err(error) => panic!("{error}"),
+            }
+        }
+    }
+
+    /// Types into an element, in place of what it holds.
+    pub fn fill(&self, selector: &str, words: &str) {
+        let Element(id) = self.find(selector, "");
+        self.call("POST", &format!("/element/{id}/clear"), &json!({})).unwrap();
+        let Element(id) = self.find(selector, "");
+        self.post(&format!("/element/{id}/value"), json!({"text": words}));
+    }
+
+    /// Presses keys one after the other, wherever the focus is. `\u{e007}` is Enter.
+    pub fn press(&self, keys: &str) {
+        let actions: Vec<Value> = keys
+            .chars()
+            .flat_map(|key| ["keyDown", "keyUp"].map(|kind| json!({"type": kind, "value": key.to_string()})))
+            .collect();
+        self.post("/actions", json!({"actions": [{"type": "key", "id": "keys", "actions": actions}]}));
+    }
+
+    /// Presses a key while another is held.
+    pub fn press_with(&self, held: char, key: char) {
+        let step = |kind: &str, key: char| json!({"type": kind, "value": key.to_string()});
+        let actions = [step("keyDown", held), step("keyDown", key), step("keyUp", key), step("keyUp", held)];
+        self.post("/actions", json!({"actions": [{"type": "key", "id": "keys", "actions": actions}]}));
+    }
+
+    /// The window at hand.
+    pub fn window(&self) -> String {
+        self.call("GET", "/window", &Value::Null).unwrap().as_str().unwrap().to_owned()
+    }
+
+    /// Opens another tab and goes to it.
+    pub fn new_tab(&self) -> String {
+        let handle = self.post("/window/new", json!({"type": "tab"}))["handle"].as_str().unwrap().to_owned();
+        self.switch(&handle);
+        handle
+    }
+
+    /// Goes to another tab.
+    pub fn switch(&self, handle: &str) {
+        self.post("/window", json!({"handle": handle}));
+    }
+
+    /// Closes the tab at hand and goes to another.
+    pub fn close_tab(&self, then: &str) {
+        self.call("DELETE", "/window", &Value::Null).unwrap();
+        self.switch(then);
+    }
+
+    /// A command of the browser's own protocol.
+    pub fn devtools(&self, command: &str, parameters: Value) -> Value {
+        self.post("/goog/cdp/execute", json!({"cmd": command, "params": parameters}))
+    }
+
+    /// What the console of the browser has had to say since it was last asked.
+    pub fn console(&self) -> Vec<String> {
+        let entries = self.post("/se/log", json!({"type": "browser"}));
+        let entries = entries.as_array().cloned().unwrap_or_default();
+        entries.iter().map(|entry| format!("{} {}", entry["level"], entry["message"])).collect()
+    }
+
+    /// A picture of the page, kept for the eye.
+    pub fn picture(&self, file: &Path) {
+        use base64::Engine as _;
+        let picture = self.call("GET", "/screenshot", &Value::Null).unwrap();
+        let bytes = base64::engine::general_purpose::STANDARD.decode(picture.as_str().unwrap()).unwrap();
+        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+        std::fs::write(file, bytes).unwrap();
+    }
+}
+
+impl Drop for Browser {
+    fn drop(&mut self) {
+        let _ = self.call("DELETE", "", &Value::Null);
+        // The driver leads a group that the browser belongs to.
+        let group = rustix::process::Pid::from_child(&self.driver);
+        let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
+        let _ = self.driver.wait();
+    }
+}
+
+/// The driver says where it listens.
+fn port_of(driver: &mut Child) -> u16 {
+    let lines = BufReader::new(driver.stdout.take().unwrap()).lines();
+    let said = lines.map_while(Result::ok).find_map(|line| {
+        let rest = line.split_once("started successfully on port ")?.1.to_owned();
+        rest.trim_end_matches('.').parse().ok()
+    });
+    said.expect("chromedriver says on which port it listens")
+}
+
+/// The browser and its driver: of the system, or those that the script has installed.
+fn installed() -> (PathBuf, PathBuf) {
+    let deps = std::env::var_os("ATTACHE_TEST_DEPS").map(PathBuf::from);
+    let deps = deps.unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.test-deps"));
+    let find = |names: &[&str], own: &str| {
+        let folders = std::env::var_os("PATH").unwrap_or_default();
+        let of_system = std::env::split_paths(&folders).flat_map(|folder| names.iter().map(move |name| folder.join(name)).collect::<Vec<_>>());
+        of_system.chain([deps.join("browser").join(own)]).find(|path| path.is_file())
+    };
+    let browser = find(&["chromium", "chromium-browser", "google-chrome"], "chromium");
+    let driver = find(&["chromedriver"], "chromedriver");
+    match (browser, driver) {
+        (Some(browser), Some(driver)) => (browser, driver),
+        _ => panic!("there is no Chromium with its driver here; install them: scripts/install-test-servers"),
+    }
+}
