@@ -219,9 +219,8 @@ fn of_request(error: &ClientError) -> (StatusCode, &'static str, Origin) {
         ClientError::Refused { .. } => (StatusCode::FORBIDDEN, "question_refused", Policy),
         ClientError::Unsupported { .. } => (StatusCode::BAD_REQUEST, "not_offered", Protocol),
         ClientError::Input(_) => (StatusCode::BAD_REQUEST, "bad_request", Console),
-        ClientError::Spawn(_) | ClientError::Connect(_) | ClientError::Http { .. } => {
-            (gateway, "unreachable", Transport)
-        }
+        // It could not be started or connected to, or refused at the level of HTTP.
+        _ => (gateway, "unreachable", Transport),
     }
 }
 

@@ -62,7 +62,7 @@ pub(crate) const QUERY: &[Query] = &[
 
 /// What is told briefly of an entry.
 #[derive(Default)]
-struct Facts<'a> {
+pub(crate) struct Facts<'a> {
     title: Option<&'a str>,
     description: Option<&'a str>,
     claims: Vec<&'static str>,
