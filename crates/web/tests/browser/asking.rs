@@ -7,7 +7,7 @@ use super::running::run_tool;
 use super::world::with_console;
 
 /// Two tabs, one question: answered in one, gone in the other.
-pub fn a_form_is_answered_in_a_second_tab_and_gone_in_the_first() {
+pub(crate) fn a_form_is_answered_in_a_second_tab_and_gone_in_the_first() {
     with_console(|browser, console| {
         let first = browser.window();
         run_tool(browser, "ask_form");
@@ -22,7 +22,7 @@ pub fn a_form_is_answered_in_a_second_tab_and_gone_in_the_first() {
         browser.find("dialog", "Who are you?");
         // What does not fit is not sent.
         browser.click("dialog button", "Send");
-        browser.find("dialog .problems", "name");
+        browser.find("dialog .problem", "name");
         browser.fill("dialog input[data-key='[\"name\"]']", "Ada");
         browser.click("dialog button", "Send");
         browser.wait_gone("dialog", "");
@@ -35,7 +35,7 @@ pub fn a_form_is_answered_in_a_second_tab_and_gone_in_the_first() {
     });
 }
 
-pub fn an_approval_shows_what_would_be_called() {
+pub(crate) fn an_approval_shows_what_would_be_called() {
     with_console(|browser, console| {
         browser.run("location.hash = '#/tools/chaos/danger'", json!([]));
         browser.find(".facts .chip.warn", "destructive");
@@ -66,7 +66,7 @@ pub fn an_approval_shows_what_would_be_called() {
     });
 }
 
-pub fn s4_a_changed_definition_is_shown_side_by_side_before_it_is_used() {
+pub(crate) fn s4_a_changed_definition_is_shown_side_by_side_before_it_is_used() {
     with_console(|browser, console| {
         run_tool(browser, "change");
         browser.find(".result", "changed");
@@ -86,7 +86,7 @@ pub fn s4_a_changed_definition_is_shown_side_by_side_before_it_is_used() {
     });
 }
 
-pub fn a_page_outside_is_opened_only_by_a_click_and_a_model_can_be_answered_for() {
+pub(crate) fn a_page_outside_is_opened_only_by_a_click_and_a_model_can_be_answered_for() {
     with_console(|browser, console| {
         run_tool(browser, "ask_page");
         browser.find("dialog .address strong", "login.example.org");

@@ -23,7 +23,7 @@ fn arguments_of(console: &Console, tool: &str) -> String {
     call["params"]["arguments"].to_string()
 }
 
-pub fn every_kind_of_widget_fills_the_arguments_exactly() {
+pub(crate) fn every_kind_of_widget_fills_the_arguments_exactly() {
     with_console(|browser, console| {
         open_tool(browser, "fill");
         browser.fill("input[data-key='[\"line\"]']", "a word");
@@ -66,12 +66,12 @@ pub fn every_kind_of_widget_fills_the_arguments_exactly() {
     });
 }
 
-pub fn form_and_json_edit_one_value_and_a_wrong_one_is_sent_only_on_purpose() {
+pub(crate) fn form_and_json_edit_one_value_and_a_wrong_one_is_sent_only_on_purpose() {
     with_console(|browser, console| {
         open_tool(browser, "search");
         // What is missing is said when it is wanted, at its field.
         browser.click("button", "Run");
-        browser.find(".problems", "query");
+        browser.find(".field .problem", "query");
         browser.find("button", "Send as is");
         browser.click(".segments span", "JSON");
         browser.fill("textarea[aria-label='Arguments as JSON']", "{\"query\": 12}");

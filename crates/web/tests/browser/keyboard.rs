@@ -10,7 +10,7 @@ const ESCAPE: &str = "\u{e00c}";
 const TAB: &str = "\u{e004}";
 const CONTROL: char = '\u{e009}';
 
-pub fn a_tool_is_found_filled_and_run_without_a_mouse() {
+pub(crate) fn a_tool_is_found_filled_and_run_without_a_mouse() {
     with_console(|browser, _| {
         browser.find(".row .name", "search");
         let focus = |what: &str| {

@@ -17,7 +17,7 @@ fn named(tools: impl IntoIterator<Item = Value>) -> Script {
         .on("tools/list", [Action::result(json!({"tools": tools}))])
 }
 
-pub fn ten_thousand_tools_are_drawn_and_filtered_by_screenfuls() {
+pub(crate) fn ten_thousand_tools_are_drawn_and_filtered_by_screenfuls() {
     let schema = json!({"type": "object", "properties": {"path": {"type": "string"}}});
     let tools = (0..TOOLS).map(|number| tool(&format!("tool_{number:05}"), &format!("Does thing number {number} with a path."), &schema));
     let console = Console::start([("chaos", named(tools))]);
@@ -49,7 +49,7 @@ pub fn ten_thousand_tools_are_drawn_and_filtered_by_screenfuls() {
     });
 }
 
-pub fn a_hundred_thousand_log_lines_take_no_more_memory() {
+pub(crate) fn a_hundred_thousand_log_lines_take_no_more_memory() {
     let line = json!({"level": "info", "logger": "flood", "data": "a line of the flood, as long as lines of logs are, more or less"});
     let flood = |count| [Action::flood(count, "notifications/message", line.clone()), Action::text("flooded")];
     let script = named([tool("flood", "Writes 25,000 lines.", &json!({"type": "object"}))]).on(When::tool("flood"), flood(25_000));

@@ -30,7 +30,7 @@ fn axe() -> String {
 
 /// WCAG 2.2 AA in every view, in both themes, at a desk and in a hand, and at 320 pixels, which is
 /// also a screen of 1280 at 400 %.
-pub fn all_views_are_accessible_in_both_themes_and_widths() {
+pub(crate) fn all_views_are_accessible_in_both_themes_and_widths() {
     let axe = axe();
     with_console(|browser, _| {
         run_tool(browser, "search");

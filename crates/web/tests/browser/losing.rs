@@ -5,7 +5,7 @@ use serde_json::json;
 use super::running::run_tool;
 use super::world::{Console, console, everything, with_browser, with_console};
 
-pub fn a_killed_server_is_seen_and_comes_back() {
+pub(crate) fn a_killed_server_is_seen_and_comes_back() {
     with_console(|browser, _| {
         run_tool(browser, "crash");
         browser.find(".result .chip.bad", "");
@@ -25,7 +25,7 @@ pub fn a_killed_server_is_seen_and_comes_back() {
 }
 
 /// Nothing is lost and nothing comes twice: the stream goes on after the last event that was seen.
-pub fn events_resume_after_a_cut_without_loss_or_repetition() {
+pub(crate) fn events_resume_after_a_cut_without_loss_or_repetition() {
     with_console(|browser, _| {
         run_tool(browser, "chatter");
         browser.find(".result", "said");
@@ -57,7 +57,7 @@ pub fn events_resume_after_a_cut_without_loss_or_repetition() {
     });
 }
 
-pub fn a_lost_console_is_said_and_a_new_one_needs_its_own_link() {
+pub(crate) fn a_lost_console_is_said_and_a_new_one_needs_its_own_link() {
     let (mut console_, second) = (Console::start([("chaos", everything())]), std::cell::OnceCell::new());
     with_browser(|browser| {
         browser.open(&console_.link);

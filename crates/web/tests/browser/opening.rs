@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::world::{Console, everything, with_browser, with_console};
 
-pub fn the_link_opens_the_page_and_the_token_leaves_the_address() {
+pub(crate) fn the_link_opens_the_page_and_the_token_leaves_the_address() {
     with_console(|browser, console| {
         browser.find(".row .name", "search");
         browser.find(".server-row", "chaos");
@@ -30,7 +30,7 @@ pub fn the_link_opens_the_page_and_the_token_leaves_the_address() {
     });
 }
 
-pub fn a_page_without_its_token_says_what_to_run() {
+pub(crate) fn a_page_without_its_token_says_what_to_run() {
     with_console(|browser, console| {
         // Another tab has no token of its own.
         let first = browser.window();
@@ -53,7 +53,7 @@ pub fn a_page_without_its_token_says_what_to_run() {
 }
 
 /// At most eight requests and 150 kB until the page is usable.
-pub fn the_page_is_small_and_needs_few_requests() {
+pub(crate) fn the_page_is_small_and_needs_few_requests() {
     with_browser(|browser| {
         let began = Instant::now();
         let console = Console::start([("chaos", everything())]);

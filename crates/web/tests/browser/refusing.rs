@@ -23,7 +23,7 @@ fn stranger() -> String {
     format!("http://{address}/")
 }
 
-pub fn s1_s2_strangers_in_the_browser_are_refused() {
+pub(crate) fn s1_s2_strangers_in_the_browser_are_refused() {
     with_console(|browser, console| {
         let origin = console.origin().to_owned();
         let before = console.server("chaos").received_of("tools/call").unwrap().len();
@@ -69,7 +69,7 @@ pub fn s1_s2_strangers_in_the_browser_are_refused() {
 }
 
 /// Names, descriptions and answers with markup, escapes and marks that turn text around.
-pub fn s13_text_of_a_server_is_only_text() {
+pub(crate) fn s13_text_of_a_server_is_only_text() {
     with_console(|browser, _| {
         run_tool(browser, "hostile");
         browser.find(".result", "<script>document.title='owned'</script><b>bold</b>");

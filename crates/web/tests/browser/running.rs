@@ -5,14 +5,14 @@ use serde_json::json;
 use super::driver::{Browser, PATIENCE};
 use super::world::with_console;
 
-pub fn run_tool(browser: &Browser, name: &str) {
+pub(crate) fn run_tool(browser: &Browser, name: &str) {
     browser.run("location.hash = '#/tools/chaos/' + arguments[0]", json!([name]));
     browser.find(".facts code", name);
     browser.find(".form .fields", "");
     browser.click("button", "Run");
 }
 
-pub fn progress_moves_and_the_result_is_drawn() {
+pub(crate) fn progress_moves_and_the_result_is_drawn() {
     with_console(|browser, console| {
         run_tool(browser, "sync");
         browser.find(".running .numbers", "10 %");
@@ -46,7 +46,7 @@ pub fn progress_moves_and_the_result_is_drawn() {
     });
 }
 
-pub fn a_cancelled_call_is_told_to_the_server() {
+pub(crate) fn a_cancelled_call_is_told_to_the_server() {
     with_console(|browser, console| {
         run_tool(browser, "hang");
         browser.click(".running button", "Cancel");
@@ -59,7 +59,7 @@ pub fn a_cancelled_call_is_told_to_the_server() {
 }
 
 /// Seed 001: a protocol error, a tool that failed, and a lost server are told apart.
-pub fn every_kind_of_ending_has_its_words() {
+pub(crate) fn every_kind_of_ending_has_its_words() {
     with_console(|browser, _| {
         run_tool(browser, "fails");
         browser.find(".result .chip.bad", "tool failed");

@@ -14,11 +14,11 @@ use serde_json::{Value, json};
 use super::driver::Browser;
 
 /// A console of its own process, with the servers that it shows.
-pub struct Console {
+pub(crate) struct Console {
     process: Child,
     /// The link with the token.
-    pub link: String,
-    pub home: Scratch,
+    pub(crate) link: String,
+    pub(crate) home: Scratch,
     launches: Vec<(String, Launch)>,
 }
 
@@ -26,12 +26,12 @@ static BROWSER: Mutex<Option<Browser>> = Mutex::new(None);
 static CONSOLE: Mutex<Option<Console>> = Mutex::new(None);
 
 /// Starts the browser.
-pub fn begin() {
+pub(crate) fn begin() {
     *BROWSER.lock().unwrap() = Some(Browser::start());
 }
 
 /// Ends everything.
-pub fn end() {
+pub(crate) fn end() {
     let take = |error: std::sync::PoisonError<_>| error.into_inner();
     drop(CONSOLE.lock().unwrap_or_else(std::sync::PoisonError::into_inner).take());
     drop(BROWSER.lock().unwrap_or_else(take).take());
@@ -39,7 +39,7 @@ pub fn end() {
 
 /// Runs a test with the browser, which must have had nothing to complain of at the end: no error in
 /// its console, and no violation of the page's policy.
-pub fn with_browser(test: impl FnOnce(&Browser)) {
+pub(crate) fn with_browser(test: impl FnOnce(&Browser)) {
     let browser = BROWSER.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     let browser = browser.as_ref().unwrap();
     browser.open("about:blank");
@@ -51,7 +51,7 @@ pub fn with_browser(test: impl FnOnce(&Browser)) {
 }
 
 /// The same with the console that most tests share.
-pub fn with_console(test: impl FnOnce(&Browser, &Console)) {
+pub(crate) fn with_console(test: impl FnOnce(&Browser, &Console)) {
     let mut console = CONSOLE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     let console = console.get_or_insert_with(|| Console::start([("chaos", everything())]));
     with_browser(|browser| {
@@ -63,7 +63,7 @@ pub fn with_console(test: impl FnOnce(&Browser, &Console)) {
 
 impl Console {
     /// Starts `attache web` with these servers, and one whose program is missing.
-    pub fn start<const N: usize>(scripts: [(&str, Script); N]) -> Self {
+    pub(crate) fn start<const N: usize>(scripts: [(&str, Script); N]) -> Self {
         let launches: Vec<(String, Launch)> = scripts.into_iter().map(|(name, script)| (name.to_owned(), script.launch().unwrap())).collect();
         let home = Scratch::new("web-home").unwrap();
         let mut configuration = String::from("[servers.missing]\ncommand = \"attache-no-such-program\"\n");
@@ -83,27 +83,27 @@ impl Console {
     }
 
     /// What a server was told.
-    pub fn server(&self, name: &str) -> &Launch {
+    pub(crate) fn server(&self, name: &str) -> &Launch {
         &self.launches.iter().find(|(one, _)| one == name).unwrap().1
     }
 
     /// Kills the console as a crash would.
-    pub fn kill(&mut self) {
+    pub(crate) fn kill(&mut self) {
         self.process.kill().unwrap();
         self.process.wait().unwrap();
     }
 
     /// Where it listens.
-    pub fn origin(&self) -> &str {
+    pub(crate) fn origin(&self) -> &str {
         self.link.split("/#").next().unwrap()
     }
 
-    pub fn token(&self) -> &str {
+    pub(crate) fn token(&self) -> &str {
         self.link.split("token=").nth(1).unwrap()
     }
 
     /// A link to one of its views.
-    pub fn view(&self, path: &str) -> String {
+    pub(crate) fn view(&self, path: &str) -> String {
         format!("{}/#{path}", self.origin())
     }
 }
@@ -124,7 +124,7 @@ impl Drop for Console {
 }
 
 /// Starts the program in a home of its own and reads the link that it prints.
-pub fn console(home: &Path, words: &[&str]) -> (Child, String) {
+pub(crate) fn console(home: &Path, words: &[&str]) -> (Child, String) {
     let mut command = Command::new(binaries::attache().unwrap());
     for variable in ["XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "XDG_RUNTIME_DIR"] {
         command.env_remove(variable);
@@ -138,17 +138,17 @@ pub fn console(home: &Path, words: &[&str]) -> (Child, String) {
 }
 
 /// Where pictures for the eye are kept.
-pub fn pictures() -> PathBuf {
+pub(crate) fn pictures() -> PathBuf {
     let target = std::env::var_os("CARGO_TARGET_DIR").map(PathBuf::from);
     target.unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target")).join("web-pictures")
 }
 
-pub fn tool(name: &str, description: &str, schema: &Value) -> Value {
+pub(crate) fn tool(name: &str, description: &str, schema: &Value) -> Value {
     json!({"name": name, "description": description, "inputSchema": schema})
 }
 
 /// A progress notification for the call in hand.
-pub fn progress(done: u32, message: &str) -> Action {
+pub(crate) fn progress(done: u32, message: &str) -> Action {
     Action::notify("notifications/progress", json!({"progressToken": "$token", "progress": done, "total": 100, "message": message}))
 }
 
@@ -156,7 +156,7 @@ pub fn progress(done: u32, message: &str) -> Action {
 const PNG: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
 /// A server with a tool for everything that the page can show or be asked.
-pub fn everything() -> Script {
+pub(crate) fn everything() -> Script {
     let nothing = json!({"type": "object"});
     let simple = json!({"type": "object", "properties": {"query": {"type": "string", "description": "Words to look for."}}, "required": ["query"]});
     let mut tools = vec![
