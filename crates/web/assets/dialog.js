@@ -8,7 +8,7 @@ export function openDialog({ title, body, actions = [], role = "dialog", kind = 
   const footer = h("div.dialog-actions", {}, actions);
   const before = document.activeElement;
   const element = h("dialog", { role, class: kind, "aria-labelledby": heading, "aria-describedby": role === "alertdialog" ? `${heading}-body` : null },
-    h("h2", { id: heading }, title), content, footer);
+    h("h2", { id: heading, tabIndex: -1 }, title), content, footer);
   let closed = false;
   const close = () => {
     if (closed) return;
@@ -26,5 +26,7 @@ export function openDialog({ title, body, actions = [], role = "dialog", kind = 
   element.addEventListener("mousedown", (event) => event.target === element && (onescape ?? close)());
   document.getElementById("dialogs").append(element);
   element.showModal();
+  // Keys that were meant for the page must not press a button of a dialog that opens by itself.
+  element.querySelector("h2").focus();
   return { element, content, footer, close, redraw: (...children) => fill(content, ...children) };
 }

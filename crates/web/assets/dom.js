@@ -105,6 +105,7 @@ export function toast(sentence, kind = "") {
   place.append(element);
   while (place.children.length > 4) place.firstChild.remove();
   setTimeout(() => element.remove(), kind === "bad" ? 8000 : 4000);
+  return element;
 }
 
 export async function copy(text, what = "") {

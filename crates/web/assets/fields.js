@@ -43,7 +43,7 @@ function group(parts) {
   const isOpen = form.folded.get(key) ?? (field.required || value.set || field.kind.widget === "variants" || field.path.length < 2);
   return h("details.group", { open: isOpen, ontoggle: (event) => form.folded.set(key, event.target.open) },
     h("summary", {}, h("span.label", {}, fieldName(field)), marks(parts), h("span.small.muted", {}, value.set ? "" : " unset")),
-    h("div.group-body", { role: "group", "aria-label": field.title ?? field.name }, h("div.field-head", {}, hint(parts), actions(parts)), inside(parts), problemLines(parts)));
+    h("div.group-body", { role: "group", "aria-label": field.title ?? field.name }, hint(parts), actions(parts), inside(parts), problemLines(parts)));
 }
 
 function fieldName(field) {

@@ -139,7 +139,9 @@ export class FormView {
     const notes = this.answer.unchecked.length ? h("p.small.muted", {}, `Not checked here: ${this.answer.unchecked.join(", ")}. The server judges it.`) : null;
     const refused = this.refusal ? h("p.problem", { role: "alert" }, this.refusal) : null;
     if (!all.length || !(this.tried || this.view === "json")) return [refused, notes];
-    return [refused, h("div.problems", { role: "alert" }, h("p", {}, all.length === 1 ? "One thing is not right yet:" : `${all.length} things are not right yet:`),
-      h("ul", {}, all.slice(0, 12).map((problem) => h("li", {}, problem.message)))), notes];
+    // In the form each stands at its field already.
+    const listed = this.view === "json" ? all : all.filter((problem) => !this.values.has(pathKey(problem.path)));
+    return [refused, h("div.problems", { role: "alert" }, h("p", {}, all.length === 1 ? "One thing is not right yet." : `${all.length} things are not right yet.`),
+      listed.length ? h("ul", {}, listed.slice(0, 12).map((problem) => h("li", {}, problem.message))) : null), notes];
   }
 }

@@ -6,7 +6,7 @@ import { button, empty, h, plural, say, timeOf, toast } from "./dom.js";
 import { closeGone, openQuestion, showQuestion, titleOf } from "./questions.js";
 import { listen, store } from "./store.js";
 
-const seen = new Set();
+const seen = new Map();
 let list = null;
 
 export function inboxButton() {
@@ -21,6 +21,7 @@ export function inboxButton() {
     document.title = open ? `(${open}) Attaché` : "Attaché";
     closeGone();
     for (const question of store.questions.values()) announce(question);
+    for (const [id, told] of seen) if (!store.questions.has(id)) told?.remove();
     list?.();
   };
   listen(["questions"], draw);
@@ -30,11 +31,14 @@ export function inboxButton() {
 
 function announce(question) {
   if (seen.has(question.id)) return;
-  seen.add(question.id);
+  seen.set(question.id, null);
   say(`${question.server} asks: ${titleOf(question)}`);
   const isMine = question.request !== undefined && calls.get(question.request)?.mine;
   if (isMine && openQuestion() === null && !document.querySelector("dialog[open]")) showQuestion(question);
-  else toast([h("span", {}, `${question.server}: ${titleOf(question)} `), button("Answer", () => showQuestion(question), { class: "link" })]);
+  else {
+    const told = toast([h("span", {}, `${question.server}: ${titleOf(question)} `), button("Answer", () => { told.remove(); showQuestion(question); }, { class: "link" })]);
+    seen.set(question.id, told);
+  }
 }
 
 export function openInbox() {

@@ -93,7 +93,7 @@ const safeLines = (text) => text.split("\n").map(safeText).join("\n");
 function pairsOf(value) {
   const entries = Object.entries(value ?? {});
   if (!entries.length) return h("p.muted", {}, "none");
-  return h("dl.pairs", {}, entries.map(([name, one]) => [h("dt", {}, h("code", {}, safeText(name))), h("dd", {}, h("pre.value", { tabIndex: 0 }, typeof one === "string" ? safeLines(one) : safeLines(JSON.stringify(one, null, 2))))]));
+  return h("dl.pairs", {}, entries.map(([name, one]) => [h("dt", {}, h("code", {}, safeText(name))), h("dd", {}, h("pre.value", {}, typeof one === "string" ? safeLines(one) : safeLines(JSON.stringify(one, null, 2))))]));
 }
 
 function drift(question, changed, answer) {

@@ -81,7 +81,7 @@ export function serversView(place) {
     fill(detail, h("a.back", { href: href("tools") }, "← Tools"),
       h("h1", {}, name), h("p.facts", {}, h("span.state", { class: kind }, h("span", { "aria-hidden": "true" }, `${glyph} `), word), known.since_ms ? h("span.small.muted", {}, "since ", timeOf(known.since_ms)) : null),
       isFailed(server) && server.last_failure ? failure({ message: safeText(server.last_failure.cause), hint: server.state === "parked" ? "It is not started again by itself. Mend the cause, then start it." : "It is started again soon." }) : null,
-      h("div.run-row", {}, verbs.map(([label, verb], index) => button(label, act(verb), { class: index ? "" : "primary", "data-key": `verb:${verb}` }))),
+      h("div.run-row", {}, verbs.map(([label, verb]) => button(label, act(verb), { class: verb === "start" || verb === "enable" ? "primary" : "", "data-key": `verb:${verb}` }))),
       h("dl.pairs", {}, pairs.filter(([, value]) => value !== null && value !== undefined && value !== "").map(([label, value]) => [h("dt", {}, label), h("dd", {}, value instanceof Node ? value : Array.isArray(value) ? value : String(value))])),
       server.last_failure?.stderr?.length ? h("section", {}, h("h2", {}, "Last words on standard error"), h("pre.text", { tabIndex: 0 }, safeText(server.last_failure.stderr.join("\n")).replace(/\\u\{a\}/g, "\n"))) : null,
       pinned());
@@ -110,7 +110,7 @@ const itself = (info) => (info ? safeText(typeof info === "string" ? info : [inf
 function offered(offers, name) {
   const parts = [["tools", "tool"], ["resources", "resource"], ["templates", "template"], ["prompts", "prompt"]]
     .map(([kind, one]) => [kind, one, offers[kind] ?? (listOf(kind).entries.filter((entry) => entry.server === name).length || null)])
-    .filter(([, , count]) => count !== null && count !== undefined);
+    .filter(([, , count]) => count);
   return parts.length ? h("span", {}, parts.map(([kind, one, count], index) => [index ? ", " : "", h("a", { href: `${href(kind === "templates" ? "resources" : kind)}?${encodeURIComponent(`server:${name}`)}` }, plural(count, one))])) : null;
 }
 

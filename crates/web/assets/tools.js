@@ -95,8 +95,9 @@ function toolPage(detail, server, name, from) {
     const last = mine().filter((call) => call.state === "ended").at(-1);
     if (last && last.call !== shown && last.call >= page.firstCall) {
       shown = last.call;
-      const call = await wholeCall(last.call).catch((error) => ({ ...last, error }));
+      const call = { ...last, ...await wholeCall(last.call).catch((error) => ({ error })) };
       fill(results, h("h2", {}, "Result"), callResult(call, { again: false }));
+      if (call.mine) results.scrollIntoView({ block: "nearest" });
       say(`${name}: ${endingChip(call.ending).textContent}`);
       drawPast();
     }
@@ -118,7 +119,8 @@ function toolPage(detail, server, name, from) {
       const ms = Number(timeout.value) || undefined;
       const id = await runTool(server, name, form().valueJson, { timeoutMs: ms, asTask: asTask.checked });
       page.firstCall = Math.min(page.firstCall, id);
-      draw();
+      await draw();
+      running.scrollIntoView({ block: "nearest" });
     } catch (error) {
       fill(results, h("h2", {}, "Result"), failure(error));
     } finally { runButton.disabled = false; }
@@ -167,7 +169,7 @@ function toolHeading(tool) {
   const pin = { new: ["new", "", "It was never approved; the first use pins it."], same: ["pinned", "", "It is what was approved."], drifted: ["drifted", "bad", "It is not what was approved."], not_locked: ["not in the lock file", "bad", "The lock file names its server and does not list it."] }[state];
   return [
     h("h1", {}, tool.title ?? tool.name),
-    h("p.facts", {}, h("code", {}, tool.name), h("span", {}, "on ", h("a", { href: href("servers", tool.server) }, tool.server)), claimChips(tool.claims), pin ? chip(...pin) : null, h("span.small.muted", {}, `definition ${bytes(tool.bytes)}`)),
+    h("p.facts", {}, h("code.breakable", {}, h("a", { href: href("servers", tool.server), title: "The server" }, tool.server), `/${tool.name}`), claimChips(tool.claims), pin ? chip(...pin) : null, h("span.small.muted", {}, `definition ${bytes(tool.bytes)}`)),
     tool.description ? h("p.description", {}, tool.description) : null,
     lines.length && state === "drifted" ? h("details.drift", { open: true }, h("summary", {}, "What changed since it was approved"), diffView(lines)) : null,
     h("details.definition", {}, h("summary.small.muted", {}, "Definition"), jsonText(JSON.stringify(tool.entry, null, 2))),

@@ -125,7 +125,7 @@ function listWidget(parts) {
   const row = (item, index) => h("li", {}, draw(form, item), h("div.item-actions", {},
     iconButton("↑", `Move item ${index + 1} up`, () => form.edit({ do: "move", path, from: index, to: index - 1 }), { disabled: index === 0, class: "quiet", "data-key": `up:${key}:${index}` }),
     iconButton("↓", `Move item ${index + 1} down`, () => form.edit({ do: "move", path, from: index, to: index + 1 }), { disabled: index === items.length - 1, class: "quiet", "data-key": `down:${key}:${index}` }),
-    iconButton("⧉", `Duplicate item ${index + 1}`, () => form.edit({ do: "duplicate", path, index }), { class: "quiet", "data-key": `dup:${key}:${index}` }),
+    iconButton("+", `Duplicate item ${index + 1}`, () => form.edit({ do: "duplicate", path, index }), { class: "quiet", "data-key": `dup:${key}:${index}` }),
     iconButton("×", `Delete item ${index + 1}`, () => form.edit({ do: "unset", path: [...path, index] }), { class: "quiet", "data-key": `del:${key}:${index}` })));
   return [
     items.length ? h("ol.items", {}, items.slice(0, MOST_ITEMS).map(row)) : null,
