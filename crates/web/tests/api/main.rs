@@ -7,4 +7,5 @@ mod lists;
 mod refusals;
 mod routes;
 mod support;
+mod tls;
 mod user;
