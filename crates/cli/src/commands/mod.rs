@@ -76,6 +76,7 @@ verbs! {
     read::Read,
     prompt::Prompt,
     watch::Watch,
+    ?"web" web::Web,
     ?"chat" chat::Chat,
     serve::Serve,
     up::Up,

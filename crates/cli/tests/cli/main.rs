@@ -48,3 +48,5 @@ mod tap;
 #[cfg(unix)]
 mod terminal;
 mod trust;
+#[cfg(all(unix, feature = "web"))]
+mod web;
