@@ -39,8 +39,7 @@ pub use attache_client as client;
 pub use error::{Cause, Error, Failure, Refuser};
 pub use host::{
     Call, GetPrompt, Host, HostBuilder, Lifetime, List, PinError, PinnedTool, Read, ReadAnswer,
-    Watch, Watched,
-    configured_log_folder, log_folder, manifest_folder,
+    Watch, Watched, configured_log_folder, log_folder, manifest_folder,
 };
 pub use nearest::nearest;
 pub use shareable::{path_digest, shareable};

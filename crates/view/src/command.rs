@@ -15,16 +15,20 @@ pub fn call_words(qualified: &str, arguments: &Json) -> Vec<String> {
 
 /// The words of the command that reads a resource of a server.
 pub fn read_words(server: &str, uri: &str) -> Vec<String> {
-    ["attache", "read", uri, "--server", server].map(str::to_owned).into()
+    ["attache", "read", uri, "--server", server]
+        .map(str::to_owned)
+        .into()
 }
 
 /// A command as a person pastes it into a shell; nothing if a word of it has characters that do not
 /// show, which nobody could check before it runs (S13, S25).
 pub fn shell_line<'w>(words: impl IntoIterator<Item = &'w String>) -> Option<String> {
-    let each = words.into_iter().map(|word| match safe_text::one_line(word) == *word {
-        true => Some(shell_word(word)),
-        false => None,
-    });
+    let each = words
+        .into_iter()
+        .map(|word| match safe_text::one_line(word) == *word {
+            true => Some(shell_word(word)),
+            false => None,
+        });
     Some(each.collect::<Option<Vec<_>>>()?.join(" "))
 }
 
@@ -69,7 +73,11 @@ mod tests {
     fn s25_a_command_is_quoted_for_the_shell() {
         assert_eq!(call("notes/all", "{}").unwrap(), "attache call notes/all");
         assert_eq!(
-            call("notes/x`id`", r#"{"q":"it's $HOME","n":12345678901234567890}"#).unwrap(),
+            call(
+                "notes/x`id`",
+                r#"{"q":"it's $HOME","n":12345678901234567890}"#
+            )
+            .unwrap(),
             r#"attache call 'notes/x`id`' --args '{"q":"it'\''s $HOME","n":12345678901234567890}'"#
         );
         assert_eq!(
@@ -83,6 +91,10 @@ mod tests {
         assert_eq!(call("notes/x\u{1b}[2J", "{}"), None);
         assert_eq!(call("notes/a\u{202e}b", "{}"), None);
         // In JSON such characters can be escaped.
-        assert!(call("notes/x", "{\"q\":\"a\u{202e}b\"}").unwrap().contains(r"\u202e"));
+        assert!(
+            call("notes/x", "{\"q\":\"a\u{202e}b\"}")
+                .unwrap()
+                .contains(r"\u202e")
+        );
     }
 }

@@ -147,7 +147,10 @@ fn expression(uri: &mut String, inside: &str, values: &BTreeMap<String, String>)
             uri.push_str(name);
             uri.push_str(if value.is_empty() { style.empty } else { "=" });
         }
-        let cut = value.char_indices().nth(length).map_or(value.len(), |(at, _)| at);
+        let cut = value
+            .char_indices()
+            .nth(length)
+            .map_or(value.len(), |(at, _)| at);
         encode(uri, &value[..cut], style.keeps_reserved);
     }
 }
@@ -159,7 +162,9 @@ fn encode(uri: &mut String, value: &str, keeps_reserved: bool) {
         let is_reserved = b":/?#[]@!$&'()*+,;=".contains(byte);
         // What is encoded already stays encoded once.
         let is_encoded = *byte == b'%'
-            && bytes.get(at + 1..at + 3).is_some_and(|two| two.iter().all(u8::is_ascii_hexdigit));
+            && bytes
+                .get(at + 1..at + 3)
+                .is_some_and(|two| two.iter().all(u8::is_ascii_hexdigit));
         if is_plain || (keeps_reserved && (is_reserved || is_encoded)) {
             uri.push(char::from(*byte));
         } else {
@@ -175,10 +180,20 @@ mod tests {
 
     #[test]
     fn templates_are_filled_in_as_rfc_6570_says() {
-        let values = [("var", "value"), ("hello", "Hello World!"), ("path", "/foo/bar"), ("x", "1024"),
-            ("y", "768"), ("empty", ""), ("half", "50%"), ("fold", "a/b \u{e9}")];
-        let values: BTreeMap<String, String> =
-            values.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+        let values = [
+            ("var", "value"),
+            ("hello", "Hello World!"),
+            ("path", "/foo/bar"),
+            ("x", "1024"),
+            ("y", "768"),
+            ("empty", ""),
+            ("half", "50%"),
+            ("fold", "a/b \u{e9}"),
+        ];
+        let values: BTreeMap<String, String> = values
+            .into_iter()
+            .map(|(name, value)| (name.to_owned(), value.to_owned()))
+            .collect();
         for (template, expected) in [
             ("{var}", "value"),
             ("{hello}", "Hello%20World%21"),

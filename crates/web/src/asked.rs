@@ -38,7 +38,9 @@ impl Asked {
     /// A value of the query; an empty one counts as none.
     pub(crate) fn query(&self, name: &str) -> Option<&str> {
         let found = self.query.iter().find(|(key, _)| key == name);
-        found.map(|(_, value)| value.as_str()).filter(|it| !it.is_empty())
+        found
+            .map(|(_, value)| value.as_str())
+            .filter(|it| !it.is_empty())
     }
 
     /// A value of the query that is a number.
@@ -87,7 +89,11 @@ pub(crate) fn query(text: Option<&str>, route: &Route) -> Result<Vec<(String, St
 /// Browsers send other types across origins without asking first.
 pub(crate) fn is_json(headers: &HeaderMap) -> Result<(), ApiError> {
     let kind = headers.get(CONTENT_TYPE).and_then(|it| it.to_str().ok());
-    let kind = kind.unwrap_or_default().split(';').next().unwrap_or_default();
+    let kind = kind
+        .unwrap_or_default()
+        .split(';')
+        .next()
+        .unwrap_or_default();
     match kind.trim().eq_ignore_ascii_case("application/json") {
         true => Ok(()),
         false => Err(ApiError::console(

@@ -20,7 +20,7 @@ use crate::asked::Asked;
 use crate::calls::{CallEntry, CancelOnDrop, Outcome, Wanted};
 use crate::console::Console;
 use crate::error::ApiError;
-use crate::lists;
+use crate::{lists, tools};
 
 /// How long one request waits for the end of a call at most.
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
@@ -153,7 +153,10 @@ pub(crate) async fn use_mcp_tool(
     entry.wait().await;
     drop(waiting);
     let whole = whole(&console, &entry).await;
-    let status = whole.error.as_ref().map_or(StatusCode::OK, ApiError::status);
+    let status = whole
+        .error
+        .as_ref()
+        .map_or(StatusCode::OK, ApiError::status);
     Ok(json(status, &whole))
 }
 
@@ -188,7 +191,9 @@ pub(crate) fn views(console: &Console) -> Vec<CallView> {
     let requests = console.host.snapshot().requests;
     let entries = console.calls.all();
     let entries = entries.iter();
-    entries.map(|entry| CallView::of(entry, &requests)).collect()
+    entries
+        .map(|entry| CallView::of(entry, &requests))
+        .collect()
 }
 
 fn find(console: &Console, asked: &Asked) -> Result<Arc<CallEntry>, ApiError> {
@@ -264,6 +269,6 @@ async fn whole(console: &Console, entry: &CallEntry) -> WholeCall {
 
 /// What the tool promises of its structured result, as far as that is known without asking.
 async fn output_schema(console: &Console, tool: &ToolName) -> Option<Json> {
-    let known = lists::known_tool(console, &tool.server, &tool.tool).await?;
+    let known = tools::known_tool(console, &tool.server, &tool.tool).await?;
     known.output_schema
 }

@@ -102,14 +102,19 @@ impl Calls {
         wanted: Wanted,
     ) -> Result<Arc<CallEntry>, ApiError> {
         if self.table.lock().running >= MOST_RUNNING {
-            return Err(ApiError::busy("too many calls run; wait for one, or cancel it"));
+            return Err(ApiError::busy(
+                "too many calls run; wait for one, or cancel it",
+            ));
         }
         let since_ms = now_ms();
+        // What other programs have approved or revoked since counts from now on.
+        host.reread_approvals();
         let number = Arc::new(AtomicU64::new(0));
+        let told = number.clone();
         let mut call = host
             .call(wanted.tool.clone(), &wanted.arguments)
             .origin(wanted.origin)
-            .numbered(number.clone());
+            .numbered(move |number| told.store(number, Ordering::Release));
         if let Some(timeout) = wanted.timeout {
             call = call.timeout(timeout);
         }
@@ -122,7 +127,11 @@ impl Calls {
         let number = number.load(Ordering::Acquire);
         if let Poll::Ready(Err(error)) = &first {
             let error = ApiError::from(error);
-            return Err(if number > 0 { error.of_call(number) } else { error });
+            return Err(if number > 0 {
+                error.of_call(number)
+            } else {
+                error
+            });
         }
         let entry = Arc::new(CallEntry {
             number,

@@ -56,7 +56,9 @@ pub(crate) async fn copy(console: Arc<Console>, asked: Asked) -> Result<Response
     let (words, message) = match (&wanted.tool_name, &wanted.uri) {
         (Some(tool), None) => {
             let arguments = wanted.arguments.clone();
-            let arguments = arguments.or_else(|| Json::parse("{}").ok()).unwrap_or_default();
+            let arguments = arguments
+                .or_else(|| Json::parse("{}").ok())
+                .unwrap_or_default();
             let params = CallParams {
                 name: tool,
                 arguments: &arguments,
@@ -66,7 +68,10 @@ pub(crate) async fn copy(console: Arc<Console>, asked: Asked) -> Result<Response
         }
         (None, Some(uri)) => {
             let words = command::read_words(server.as_str(), uri);
-            (words, command::json_rpc("resources/read", &ReadParams { uri }))
+            (
+                words,
+                command::json_rpc("resources/read", &ReadParams { uri }),
+            )
         }
         _ => return Err(ApiError::bad("give either tool_name or uri")),
     };
@@ -99,7 +104,9 @@ fn curl(console: &Console, server: &str, message: &str) -> Option<String> {
     words.extend(["--data-binary".to_owned(), message.to_owned()]);
     let mut line = command::shell_line(&words)?;
     for name in http.headers.keys() {
-        let variable = name.to_ascii_uppercase().replace(|it: char| !it.is_ascii_alphanumeric(), "_");
+        let variable = name
+            .to_ascii_uppercase()
+            .replace(|it: char| !it.is_ascii_alphanumeric(), "_");
         let shown = command::shell_word(&format!("{name}: "));
         line.push_str(&format!(" -H {shown}\"${variable}\""));
     }

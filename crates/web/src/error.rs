@@ -8,8 +8,8 @@ use attache::Error as ClientError;
 use attache::host::questions::AnswerError;
 use attache::host::{Error, PinError, Refuser};
 use attache::protocol::safe_text;
-use axum::http::StatusCode;
 use axum::http::HeaderValue;
+use axum::http::StatusCode;
 use axum::http::header::{RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::response::{IntoResponse, Response};
 use schemars::JsonSchema;
@@ -199,7 +199,9 @@ impl From<&Error> for ApiError {
             Error::Refused {
                 by: Refuser::Drift { .. },
                 ..
-            } => said.hint = Some("look at the difference and accept it, if it is right".to_owned()),
+            } => {
+                said.hint = Some("look at the difference and accept it, if it is right".to_owned())
+            }
             _ => {}
         }
         said
@@ -240,12 +242,9 @@ impl From<PinError> for ApiError {
         let message = error.to_string();
         match error {
             PinError::Host(error) => Self::from(error),
-            PinError::Changed { .. } => Self::new(
-                StatusCode::CONFLICT,
-                "closed",
-                Origin::Policy,
-                &message,
-            ),
+            PinError::Changed { .. } => {
+                Self::new(StatusCode::CONFLICT, "closed", Origin::Policy, &message)
+            }
             PinError::Unpinned { .. } => {
                 Self::console(StatusCode::BAD_REQUEST, "bad_request", &message)
             }

@@ -69,16 +69,25 @@ impl Names {
 
     /// Refuses a request under another name, of another page, or of a page of another site.
     pub(crate) fn check(&self, headers: &HeaderMap) -> Result<(), ApiError> {
-        let forbidden = |message: &str| ApiError::console(StatusCode::FORBIDDEN, "forbidden", message);
+        let forbidden =
+            |message: &str| ApiError::console(StatusCode::FORBIDDEN, "forbidden", message);
         // A name that leads here without being ours is a rebound one.
         let host = only(headers, &HOST).unwrap_or_default();
-        if !self.authorities.iter().any(|it| it.eq_ignore_ascii_case(host)) {
+        if !self
+            .authorities
+            .iter()
+            .any(|it| it.eq_ignore_ascii_case(host))
+        {
             return Err(forbidden("the console is not served under this name")
                 .hint("use the link that `attache web` printed"));
         }
         if headers.contains_key(ORIGIN) {
             let origin = only(headers, &ORIGIN).unwrap_or_default();
-            if !self.origins.iter().any(|it| it.eq_ignore_ascii_case(origin)) {
+            if !self
+                .origins
+                .iter()
+                .any(|it| it.eq_ignore_ascii_case(origin))
+            {
                 return Err(forbidden("pages of this origin may not ask"));
             }
         }
@@ -88,7 +97,9 @@ impl Names {
             None | Some("same-origin" | "none") => return Ok(()),
             Some(_) => {}
         }
-        Err(forbidden("pages of other sites may not ask, those of other ports included"))
+        Err(forbidden(
+            "pages of other sites may not ask, those of other ports included",
+        ))
     }
 }
 
@@ -163,17 +174,32 @@ mod tests {
         for host in ["127.0.0.1:81", "[::1]:81", "localhost:81", "LOCALHOST:81"] {
             check(&local(), &[("host", host)], true);
         }
-        for host in ["", "127.0.0.1", "localhost", "127.0.0.1:82", "evil.example:81", "127.0.0.1:81.evil"] {
+        for host in [
+            "",
+            "127.0.0.1",
+            "localhost",
+            "127.0.0.1:82",
+            "evil.example:81",
+            "127.0.0.1:81.evil",
+        ] {
             check(&local(), &[("host", host)], false);
         }
         check(&local(), &[], false);
-        check(&local(), &[("host", "localhost:81"), ("host", "evil.example")], false);
+        check(
+            &local(),
+            &[("host", "localhost:81"), ("host", "evil.example")],
+            false,
+        );
     }
 
     #[test]
     fn s1_only_own_pages() {
         let from = |origin: &'static str| [("host", "localhost:81"), ("origin", origin)];
-        for origin in ["http://localhost:81", "http://127.0.0.1:81", "http://[::1]:81"] {
+        for origin in [
+            "http://localhost:81",
+            "http://127.0.0.1:81",
+            "http://[::1]:81",
+        ] {
             check(&local(), &from(origin), true);
         }
         for origin in [
@@ -198,7 +224,11 @@ mod tests {
             ("cross-site", false),
             ("", false),
         ] {
-            check(&local(), &[("host", "localhost:81"), ("sec-fetch-site", site)], passes);
+            check(
+                &local(),
+                &[("host", "localhost:81"), ("sec-fetch-site", site)],
+                passes,
+            );
         }
     }
 
@@ -210,7 +240,11 @@ mod tests {
         check(&names, &own, true);
         check(&names, &[("host", "box.example:8443")], true);
         check(&names, &[("host", "0.0.0.0:8443")], false);
-        check(&names, &[("host", "box.example"), ("origin", "http://box.example")], false);
+        check(
+            &names,
+            &[("host", "box.example"), ("origin", "http://box.example")],
+            false,
+        );
         let usual = Names::new(&["127.0.0.1:80".parse().unwrap()], &[], Scheme::Http);
         check(&usual, &[("host", "127.0.0.1")], true);
     }

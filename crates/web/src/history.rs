@@ -143,11 +143,18 @@ pub(crate) async fn show(console: Arc<Console>, asked: Asked) -> Result<Response
         Ok(Some(call))
     };
     let Some(call) = blocking(read).await? else {
-        return Err(ApiError::not_found(&format!("the call log has no call {number}")));
+        return Err(ApiError::not_found(&format!(
+            "the call log has no call {number}"
+        )));
     };
     let result = call.ended.as_ref().and_then(|ended| ended.result.as_ref());
-    let is_tool = call.began.as_ref().is_some_and(|it| it.method == "tools/call");
-    let result = result.filter(|_| is_tool).and_then(|it| it.decode::<CallToolResult>().ok());
+    let is_tool = call
+        .began
+        .as_ref()
+        .is_some_and(|it| it.method == "tools/call");
+    let result = result
+        .filter(|_| is_tool)
+        .and_then(|it| it.decode::<CallToolResult>().ok());
     let mut past = PastCall::of(call);
     past.document = result.map(|result| Document::of_call(&result, None));
     Ok(ok(&past))
@@ -178,7 +185,10 @@ pub(crate) async fn logs(console: Arc<Console>, asked: Asked) -> Result<Response
         return Err(ApiError::bad("say which server, with ?server="));
     };
     let server = known_server(&console, server)?;
-    let most = asked.query_number("lines")?.unwrap_or(USUAL_LINES).min(MOST_LINES);
+    let most = asked
+        .query_number("lines")?
+        .unwrap_or(USUAL_LINES)
+        .min(MOST_LINES);
     let most = usize::try_from(most).unwrap_or(usize::MAX);
     let folder = folder(&console)?;
     // The call log stands below the folder of log files.
@@ -188,7 +198,9 @@ pub(crate) async fn logs(console: Arc<Console>, asked: Asked) -> Result<Response
     console.host.flushed().await;
     let file = log_path(folder, &server);
     let path = file.clone();
-    let text = blocking(move || last_bytes(&path)).await.map_err(|_| not_kept())?;
+    let text = blocking(move || last_bytes(&path))
+        .await
+        .map_err(|_| not_kept())?;
     let lines: Vec<&str> = text.lines().collect();
     let skipped = lines.len().saturating_sub(most);
     let safe = |line: &&str| safe_text::one_line(line).into_owned();
@@ -219,8 +231,12 @@ fn folder(console: &Console) -> Result<std::path::PathBuf, ApiError> {
 }
 
 fn not_kept() -> ApiError {
-    ApiError::console(StatusCode::NOT_FOUND, "not_kept", "nothing of this is written down here")
-        .hint("calls are written down unless the configuration says `log.calls = \"off\"`")
+    ApiError::console(
+        StatusCode::NOT_FOUND,
+        "not_kept",
+        "nothing of this is written down here",
+    )
+    .hint("calls are written down unless the configuration says `log.calls = \"off\"`")
 }
 
 /// Reads files where that keeps nobody waiting.

@@ -13,6 +13,7 @@ mod calls;
 mod console;
 mod copy;
 mod error;
+mod form_edits;
 mod forms;
 mod guard;
 mod history;
@@ -30,6 +31,7 @@ mod subscriptions;
 mod table;
 mod tls;
 mod token;
+mod tools;
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -41,5 +43,7 @@ pub use token::{NoRandomness, Token, WeakToken};
 /// Milliseconds since 1970.
 fn now_ms() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    since.map_or(0, |since| u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
+    since.map_or(0, |since| {
+        u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+    })
 }

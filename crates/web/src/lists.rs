@@ -1,13 +1,11 @@
-//! Lists of what servers offer, page by page, and one tool as a whole.
+//! Lists of what servers offer, page by page.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use attache::host::catalog::{Aggregate, Listable, Offered, ServerAnswer};
 use attache::host::config::ServerName;
-use attache::host::{Error, nearest};
 use attache::protocol::{Json, Prompt, Resource, ResourceTemplate, Tool, safe_text};
-use attache_view::form::Form;
 use axum::http::StatusCode;
 use axum::response::Response;
 use base64::Engine as _;
@@ -18,17 +16,15 @@ use crate::answer::ok;
 use crate::asked::Asked;
 use crate::console::Console;
 use crate::error::ApiError;
-use crate::pins::{self, PinView};
 use crate::routes::Query;
+use crate::tools::claims;
 
 /// How many whole entries one page has, and has at most.
-const WHOLE: (u64, u64) = (100, 500);
+const WHOLE: (u64, u64) = (100, 2_000);
 /// The same for brief ones: a page that filters as one types wants all of them.
 const BRIEF: (u64, u64) = (20_000, 20_000);
 /// How long servers of which nothing is known are waited for.
 const STARTING_AFTER_MS: u64 = 2_000;
-/// How long a list is waited for that only embellishes an answer.
-const KNOWN_AFTER: Duration = Duration::from_millis(250);
 /// How much of a description a brief entry has.
 const MOST_DESCRIPTION: usize = 200;
 
@@ -48,7 +44,7 @@ pub(crate) const QUERY: &[Query] = &[
     },
     Query {
         name: "limit",
-        about: "How many entries: 100 unless said, 500 at most; 20,000 if they are brief.",
+        about: "How many entries: 100 unless said, 2,000 at most; 20,000 if they are brief.",
     },
     Query {
         name: "view",
@@ -63,7 +59,7 @@ pub(crate) const QUERY: &[Query] = &[
 /// What is told briefly of an entry.
 #[derive(Default)]
 pub(crate) struct Facts<'a> {
-    title: Option<&'a str>,
+    pub(crate) title: Option<&'a str>,
     description: Option<&'a str>,
     claims: Vec<&'static str>,
     uri: Option<&'a str>,
@@ -158,21 +154,6 @@ impl Entry for Prompt {
     }
 }
 
-/// What a tool claims about itself, in words: hints, never authority (S19).
-pub(crate) fn claims(tool: &Tool) -> Vec<&'static str> {
-    let Some(hints) = &tool.annotations else {
-        return Vec::new();
-    };
-    let words = [
-        (hints.read_only, "read-only"),
-        (hints.destructive, "destructive"),
-        (hints.idempotent, "idempotent"),
-        (hints.open_world, "open-world"),
-    ];
-    let claimed = words.into_iter().filter(|(claim, _)| *claim == Some(true));
-    claimed.map(|(_, word)| word).collect()
-}
-
 #[derive(Serialize)]
 struct Page<'a, E> {
     entries: Vec<E>,
@@ -239,7 +220,9 @@ pub(crate) async fn list<T: Entry>(
     };
     let end = from.saturating_add(limit).min(found.len());
     let shown = &found[from..end];
-    let next_cursor = (end < found.len()).then(|| shown.last().map(|it| cursor(it))).flatten();
+    let next_cursor = (end < found.len())
+        .then(|| shown.last().map(|it| cursor(it)))
+        .flatten();
     let (total, servers) = (found.len(), all.servers.as_slice());
     Ok(match is_brief {
         true => ok(&Page {
@@ -281,7 +264,13 @@ fn cursor<T: Entry>(offered: &Offered<T>) -> String {
 }
 
 fn after<T: Entry>(found: &[&Offered<T>], given: &str) -> Result<usize, ApiError> {
-    let at = found.iter().position(|it| cursor(it) == given);
+    let last = URL_SAFE_NO_PAD.decode(given).ok();
+    let last = last.and_then(|last| String::from_utf8(last).ok());
+    let at = last.as_deref().and_then(|last| {
+        let (server, key) = last.split_once('\n')?;
+        let is_last = |it: &&Offered<T>| it.server.as_str() == server && it.entry.key() == key;
+        found.iter().position(is_last)
+    });
     at.map(|at| at + 1).ok_or_else(|| {
         ApiError::console(
             StatusCode::BAD_REQUEST,
@@ -334,75 +323,8 @@ fn size(entry: &impl Serialize) -> usize {
     Json::from_serialize(entry).map_or(0, |json| json.as_str().len())
 }
 
-/// One tool, whole.
-#[derive(Serialize)]
-struct ToolView<'a> {
-    server: &'a str,
-    name: &'a str,
-    qualified: String,
-    title: Option<String>,
-    description: Option<String>,
-    claims: Vec<&'static str>,
-    bytes: usize,
-    signature: String,
-    task: Option<&'a str>,
-    pin: Option<PinView>,
-    entry: &'a Tool,
-    entry_pretty: String,
-}
-
-pub(crate) async fn tool(console: Arc<Console>, asked: Asked) -> Result<Response, ApiError> {
-    let server = known_server(&console, asked.part("server"))?;
-    let name = asked.part("tool");
-    let tools = console.host.list_tools().server(server.as_str()).await?;
-    let found = tools.entries.iter().find(|it| it.entry.name == name);
-    let Some(found) = found else {
-        return Err(not_listed(&tools, &server, name));
-    };
-    let tool = &found.entry;
-    let execution = tool.execution.as_ref();
-    let json = Json::from_serialize(tool).unwrap_or_default();
-    Ok(ok(&ToolView {
-        server: server.as_str(),
-        name: &tool.name,
-        qualified: found.qualified.clone(),
-        title: tool.facts().title.map(|it| safe_text::one_line(it).into_owned()),
-        description: tool.description.as_deref().map(|it| safe_text::block(it).into_owned()),
-        claims: claims(tool),
-        bytes: json.as_str().len(),
-        signature: Form::of_tool(tool).signature(),
-        task: execution.and_then(|it| it.task_support.as_deref()),
-        pin: pins::view(&console.host, server.as_str(), tool),
-        entry: tool,
-        entry_pretty: attache_view::indented(&safe_text::json(json.as_str())),
-    }))
-}
-
-fn not_listed(tools: &Aggregate<Tool>, server: &ServerName, name: &str) -> ApiError {
-    // A server that could not be asked is the better reason.
-    let failed = tools.servers.iter().find_map(|answer| answer.error.as_ref());
-    if let Some(error) = failed {
-        return error.into();
-    }
-    let names = tools.entries.iter().map(|it| it.entry.name.as_str());
-    ApiError::from(Error::NotOffered {
-        kind: "tool",
-        name: format!("{server}/{name}"),
-        nearest: nearest(name, names).map(str::to_owned),
-        unasked: Vec::new(),
-    })
-}
-
 /// The server of that name, or the error that names one like it.
 pub(crate) fn known_server(console: &Console, name: &str) -> Result<ServerName, ApiError> {
     let config = console.host.config(name)?;
     Ok(config.name.clone())
-}
-
-/// A tool as it is known without waiting long for its server.
-pub(crate) async fn known_tool(console: &Console, server: &ServerName, name: &str) -> Option<Tool> {
-    let list = console.host.list_tools().server(server.as_str());
-    let known = list.remembered_after(KNOWN_AFTER).starting_after(KNOWN_AFTER);
-    let mut known = known.await.ok()?.entries.into_iter();
-    known.find(|it| it.entry.name == name).map(|it| it.entry)
 }

@@ -26,7 +26,9 @@ pub(crate) fn document() -> Value {
     let mut paths = Map::new();
     for route in routes() {
         let body = route.body.map(|body| body(&mut schemas));
-        let path = paths.entry(route.path).or_insert_with(|| Value::Object(Map::new()));
+        let path = paths
+            .entry(route.path)
+            .or_insert_with(|| Value::Object(Map::new()));
         if let Value::Object(path) = path {
             let method = route.method.as_str().to_ascii_lowercase();
             path.insert(method, operation(&route, body.map(Value::from)));
@@ -63,10 +65,13 @@ pub(crate) fn document() -> Value {
 }
 
 fn operation(route: &Route, body: Option<Value>) -> Value {
-    let parts = route.path.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'));
-    let parts = parts.map(|name| {
-        json!({"name": name, "in": "path", "required": true, "schema": {"type": "string"}})
-    });
+    let parts = route
+        .path
+        .split('/')
+        .filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'));
+    let parts = parts.map(
+        |name| json!({"name": name, "in": "path", "required": true, "schema": {"type": "string"}}),
+    );
     let query = route.query.iter().map(|query| {
         let schema = json!({"type": "string"});
         json!({"name": query.name, "in": "query", "description": query.about, "schema": schema})
@@ -97,7 +102,10 @@ fn operation(route: &Route, body: Option<Value>) -> Value {
             answer("200", "A stream of events.", content);
         }
     }
-    responses.insert("default".to_owned(), json!({"$ref": "#/components/responses/Failure"}));
+    responses.insert(
+        "default".to_owned(),
+        json!({"$ref": "#/components/responses/Failure"}),
+    );
     let mut operation = json!({
         "summary": route.summary,
         "operationId": identifier(route),

@@ -50,10 +50,14 @@ fn file(asset: &Asset, asked: &HeaderMap) -> Response {
 
 fn accepts_gzip(headers: &HeaderMap) -> bool {
     let said = headers.get_all(ACCEPT_ENCODING).iter();
-    let words = said.filter_map(|it| it.to_str().ok()).flat_map(|it| it.split(','));
+    let words = said
+        .filter_map(|it| it.to_str().ok())
+        .flat_map(|it| it.split(','));
     words.into_iter().any(|word| {
         let mut parts = word.split(';').map(str::trim);
-        let is_gzip = parts.next().is_some_and(|it| it.eq_ignore_ascii_case("gzip"));
+        let is_gzip = parts
+            .next()
+            .is_some_and(|it| it.eq_ignore_ascii_case("gzip"));
         // A weight of zero says that it is not taken.
         is_gzip && !parts.any(|it| it.trim_start_matches("q=").parse() == Ok(0.0_f32))
     })

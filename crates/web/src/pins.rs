@@ -68,7 +68,9 @@ pub(crate) async fn accept(console: Arc<Console>, asked: Asked) -> Result<Respon
     console.host.accept_pins(server.as_str(), &shown).await?;
     let names: Vec<&str> = shown.iter().map(|(name, _)| name.as_str()).collect();
     let server = server.as_str();
-    console.host.note_action(Action::Approve, Some(server), &names.join(", "), with);
+    console
+        .host
+        .note_action(Action::Approve, Some(server), &names.join(", "), with);
     pins(&console, server).await
 }
 

@@ -15,8 +15,8 @@ use crate::answer::ok;
 use crate::asked::Asked;
 use crate::console::Console;
 use crate::error::ApiError;
-use crate::lists::{claims, known_tool};
 use crate::pins::{self, PinView};
+use crate::tools::{claims, known_tool};
 
 #[derive(Serialize)]
 struct AllQuestions<'a> {
@@ -63,7 +63,9 @@ pub(crate) async fn list(console: Arc<Console>, _: Asked) -> Result<Response, Ap
 pub(crate) async fn show(console: Arc<Console>, asked: Asked) -> Result<Response, ApiError> {
     let question = find(&console, asked.number("question")?)?;
     let (tool, arguments) = match &question.kind {
-        QuestionKind::Approval(approval) => (Some(approval.tool.as_str()), Some(&approval.arguments)),
+        QuestionKind::Approval(approval) => {
+            (Some(approval.tool.as_str()), Some(&approval.arguments))
+        }
         QuestionKind::Drift(drift) => (Some(drift.name.tool.as_str()), None),
         _ => (None, None),
     };
@@ -93,19 +95,24 @@ pub(crate) async fn answer(console: Arc<Console>, asked: Asked) -> Result<Respon
         .hint("refuse the question, or name the folders in the configuration of the server"));
     }
     let server = find(&console, id).ok().map(|it| it.server.clone());
-    let kind = Json::from_serialize(&Noted { answer: answer.kind() }).unwrap_or_default();
+    let kind = Json::from_serialize(&Noted {
+        answer: answer.kind(),
+    })
+    .unwrap_or_default();
     console.host.questions().answer(id, answer)?;
     // What was typed into a form is not written down.
     let server = server.as_ref().map(|it| it.as_str());
     let what = format!("question {id}");
-    console.host.note_action(Action::Answer, server, &what, kind);
+    console
+        .host
+        .note_action(Action::Answer, server, &what, kind);
     Ok(ok(&serde_json::Map::new()))
 }
 
 /// The open question of that number.
 pub(crate) fn find(console: &Console, id: u64) -> Result<Arc<Question>, ApiError> {
     let open = console.host.questions().open();
-    open.into_iter().find(|it| it.id == id).ok_or_else(|| {
-        ApiError::not_found(&format!("question {id} does not wait for an answer"))
-    })
+    open.into_iter()
+        .find(|it| it.id == id)
+        .ok_or_else(|| ApiError::not_found(&format!("question {id} does not wait for an answer")))
 }

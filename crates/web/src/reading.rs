@@ -149,7 +149,9 @@ pub(crate) async fn complete(console: Arc<Console>, asked: Asked) -> Result<Resp
     let server = known_server(&console, &wanted.server_name)?;
     let TypedArgument { name, value } = &wanted.argument;
     let chosen = wanted.context.arguments;
-    let completing = console.host.complete(server.as_str(), wanted.reference, name, value, chosen);
+    let completing = console
+        .host
+        .complete(server.as_str(), wanted.reference, name, value, chosen);
     let found = completing.await?;
     Ok(ok(&CompletionView {
         values: found.values,
@@ -214,10 +216,15 @@ pub(crate) async fn view(_: Arc<Console>, asked: Asked) -> Result<Response, ApiE
     };
     match body {
         Some(block) => Ok(ok(&Block { block })),
-        None => Err(ApiError::bad("the text cannot be read as that, or is too long for it")),
+        None => Err(ApiError::bad(
+            "the text cannot be read as that, or is too long for it",
+        )),
     }
 }
 
 fn text_of(value: &impl Serialize) -> String {
-    Json::from_serialize(value).unwrap_or_default().as_str().to_owned()
+    Json::from_serialize(value)
+        .unwrap_or_default()
+        .as_str()
+        .to_owned()
 }

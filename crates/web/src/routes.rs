@@ -3,6 +3,7 @@
 use std::pin::Pin;
 use std::sync::Arc;
 
+use attache::server::http::{Peer, Serving, Unread};
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{RawPathParams, Request, State};
@@ -10,7 +11,6 @@ use axum::http::{Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::{MethodFilter, on};
-use attache::server::http::{Peer, Serving, Unread};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 
 use crate::answer::secure;
@@ -219,7 +219,9 @@ async fn read(
         }
         None => Default::default(),
     };
-    let path = path.iter().map(|(key, value)| (key.to_owned(), value.to_owned()));
+    let path = path
+        .iter()
+        .map(|(key, value)| (key.to_owned(), value.to_owned()));
     Ok(Asked {
         path: path.collect(),
         query,

@@ -144,7 +144,10 @@ impl Server {
             IpAddr::V6(ip) => format!("[{ip}]"),
         };
         let port = address.port();
-        format!("{scheme}://{host}:{port}/#token={}", self.console.token.as_str())
+        format!(
+            "{scheme}://{host}:{port}/#token={}",
+            self.console.token.as_str()
+        )
     }
 
     /// Serves until `shutdown` ends; streams end with it, and other requests are let end.

@@ -113,7 +113,11 @@ struct LevelView {
 pub(crate) async fn log_level(console: Arc<Console>, asked: Asked) -> Result<Response, ApiError> {
     let server = known_server(&console, asked.part("server"))?;
     let SetLogLevel { level } = asked.body()?;
-    note(&console, server.as_str(), &format!("log level {}", level.as_str()));
+    note(
+        &console,
+        server.as_str(),
+        &format!("log level {}", level.as_str()),
+    );
     console.host.set_log_level(server.as_str(), level).await?;
     Ok(ok(&LevelView { level }))
 }
@@ -128,7 +132,9 @@ fn told(console: &Console, asked: &Asked, verb: &str) -> Result<String, ApiError
 
 fn note(console: &Console, server: &str, verb: &str) {
     let nothing = Json::parse("{}").unwrap_or_default();
-    console.host.note_action(Action::Switch, Some(server), verb, nothing);
+    console
+        .host
+        .note_action(Action::Switch, Some(server), verb, nothing);
 }
 
 fn one(console: &Console, name: &str) -> Result<Response, ApiError> {

@@ -83,7 +83,10 @@ pub(crate) async fn snapshot(console: Arc<Console>, _: Asked) -> Result<Response
 }
 
 pub(crate) async fn events(console: Arc<Console>, asked: Asked) -> Result<Response, ApiError> {
-    let header = asked.headers.get("last-event-id").and_then(|it| it.to_str().ok());
+    let header = asked
+        .headers
+        .get("last-event-id")
+        .and_then(|it| it.to_str().ok());
     let after = match header {
         Some(text) => text.trim().parse().ok(),
         None => asked.query_number("after")?,
@@ -104,7 +107,9 @@ pub(crate) async fn events(console: Arc<Console>, asked: Asked) -> Result<Respon
         }
     };
     let following = console.clone();
-    stream(&console, asked.serving, move |pieces| follow(following, begun, pieces))
+    stream(&console, asked.serving, move |pieces| {
+        follow(following, begun, pieces)
+    })
 }
 
 /// A reader of events, where it is.
@@ -215,7 +220,9 @@ pub(crate) async fn frames(console: Arc<Console>, asked: Asked) -> Result<Respon
         let of = frame.server.as_ref();
         server.is_none() || of.is_none() || of == server.as_ref()
     };
-    stream(&console, asked.serving, move |pieces| watch(frames, wants, pieces))
+    stream(&console, asked.serving, move |pieces| {
+        watch(frames, wants, pieces)
+    })
 }
 
 async fn watch(
@@ -233,9 +240,16 @@ async fn watch(
                 while let Some(frame) = next {
                     if wants(&frame) {
                         let data = serde_json::to_string(&frame).unwrap_or_default();
-                        piece.push_str(&format!("id: {}\nevent: frame\ndata: {data}\n\n", frame.seq));
+                        piece.push_str(&format!(
+                            "id: {}\nevent: frame\ndata: {data}\n\n",
+                            frame.seq
+                        ));
                     }
-                    next = if piece.len() < PIECE { frames.try_next() } else { None };
+                    next = if piece.len() < PIECE {
+                        frames.try_next()
+                    } else {
+                        None
+                    };
                 }
             }
         }

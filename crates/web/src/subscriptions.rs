@@ -140,7 +140,9 @@ pub(crate) async fn subscribe(console: Arc<Console>, asked: Asked) -> Result<Res
         return Ok(ok(&known));
     }
     if subscriptions.all().len() >= MOST {
-        return Err(ApiError::busy("too many resources are watched; end one first"));
+        return Err(ApiError::busy(
+            "too many resources are watched; end one first",
+        ));
     }
     let mut watch = console.host.watch_of(server.as_str(), &uri).await?;
     let (number, shown) = subscriptions.insert(server.as_str(), &uri);
@@ -171,6 +173,8 @@ pub(crate) async fn unsubscribe(console: Arc<Console>, asked: Asked) -> Result<R
             *response.status_mut() = StatusCode::NO_CONTENT;
             Ok(response)
         }
-        None => Err(ApiError::not_found(&format!("there is no subscription \"{id}\""))),
+        None => Err(ApiError::not_found(&format!(
+            "there is no subscription \"{id}\""
+        ))),
     }
 }

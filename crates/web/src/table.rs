@@ -7,7 +7,7 @@ use crate::routes::{Query, Route};
 use crate::servers::Empty;
 use crate::{
     calling, copy, forms, history, lists, openapi, pins, questions, reading, servers, streams,
-    subscriptions,
+    subscriptions, tools,
 };
 
 const WAIT: &[Query] = &[Query {
@@ -26,13 +26,25 @@ pub(crate) fn routes() -> Vec<Route> {
 
 fn of_servers() -> Vec<Route> {
     vec![
-        Route::get("/snapshot", "Everything at this moment, as of one event.", streams::snapshot),
-        Route::get("/events", "What happens, from an event's number on.", streams::events)
-            .query(streams::EVENTS_QUERY)
-            .answers(Events),
-        Route::get("/frames", "The messages that pass, from now on, secrets hidden.", streams::frames)
-            .query(streams::FRAMES_QUERY)
-            .answers(Events),
+        Route::get(
+            "/snapshot",
+            "Everything at this moment, as of one event.",
+            streams::snapshot,
+        ),
+        Route::get(
+            "/events",
+            "What happens, from an event's number on.",
+            streams::events,
+        )
+        .query(streams::EVENTS_QUERY)
+        .answers(Events),
+        Route::get(
+            "/frames",
+            "The messages that pass, from now on, secrets hidden.",
+            streams::frames,
+        )
+        .query(streams::FRAMES_QUERY)
+        .answers(Events),
         Route::get("/servers", "All servers.", servers::list),
         Route::get("/servers/{server}", "One server.", servers::show),
         Route::post::<Empty, _, _>(
@@ -77,9 +89,17 @@ fn of_servers() -> Vec<Route> {
 
 fn of_calls() -> Vec<Route> {
     vec![
-        Route::get("/tools", "The tools of all servers or of one.", lists::list::<Tool>)
-            .query(lists::QUERY),
-        Route::get("/tools/{server}/{tool}", "One tool, with its pin.", lists::tool),
+        Route::get(
+            "/tools",
+            "The tools of all servers or of one.",
+            lists::list::<Tool>,
+        )
+        .query(lists::QUERY),
+        Route::get(
+            "/tools/{server}/{tool}",
+            "One tool, with its pin.",
+            tools::tool,
+        ),
         Route::post::<calling::UseTool, _, _>(
             "/use_mcp_tool",
             "Calls a tool.",
@@ -94,8 +114,12 @@ fn of_calls() -> Vec<Route> {
             "A call or a read as a command, as JSON-RPC and for curl.",
             copy::copy,
         ),
-        Route::get("/history", "Calls of this and earlier launches.", history::list)
-            .query(history::QUERY),
+        Route::get(
+            "/history",
+            "Calls of this and earlier launches.",
+            history::list,
+        )
+        .query(history::QUERY),
         Route::get("/history/{number}", "One call of the log.", history::show),
     ]
 }
@@ -103,8 +127,12 @@ fn of_calls() -> Vec<Route> {
 fn of_content() -> Vec<Route> {
     vec![
         Route::get("/resources", "The resources.", lists::list::<Resource>).query(lists::QUERY),
-        Route::get("/templates", "The resource templates.", lists::list::<ResourceTemplate>)
-            .query(lists::QUERY),
+        Route::get(
+            "/templates",
+            "The resource templates.",
+            lists::list::<ResourceTemplate>,
+        )
+        .query(lists::QUERY),
         Route::post::<reading::AccessResource, _, _>(
             "/access_mcp_resource",
             "Reads a resource.",
@@ -115,15 +143,23 @@ fn of_content() -> Vec<Route> {
             "The URI that a template makes.",
             reading::expand,
         ),
-        Route::get("/subscriptions", "The resources that are watched.", subscriptions::list),
+        Route::get(
+            "/subscriptions",
+            "The resources that are watched.",
+            subscriptions::list,
+        ),
         Route::post::<subscriptions::Subscribe, _, _>(
             "/subscriptions",
             "Watches a resource; updates come as events.",
             subscriptions::subscribe,
         )
         .answers(Created),
-        Route::delete("/subscriptions/{id}", "Ends a watch.", subscriptions::unsubscribe)
-            .answers(Nothing),
+        Route::delete(
+            "/subscriptions/{id}",
+            "Ends a watch.",
+            subscriptions::unsubscribe,
+        )
+        .answers(Nothing),
         Route::get("/prompts", "The prompts.", lists::list::<Prompt>).query(lists::QUERY),
         Route::post::<reading::FillPrompt, _, _>(
             "/prompts/{server}/{prompt}",
@@ -145,8 +181,16 @@ fn of_content() -> Vec<Route> {
 
 fn of_the_user() -> Vec<Route> {
     vec![
-        Route::get("/questions", "The questions that wait for an answer.", questions::list),
-        Route::get("/questions/{question}", "One question, with what helps to answer it.", questions::show),
+        Route::get(
+            "/questions",
+            "The questions that wait for an answer.",
+            questions::list,
+        ),
+        Route::get(
+            "/questions/{question}",
+            "One question, with what helps to answer it.",
+            questions::show,
+        ),
         Route::post::<questions::GiveAnswer, _, _>(
             "/questions/{question}",
             "Answers a question; the first answer wins.",
@@ -157,7 +201,11 @@ fn of_the_user() -> Vec<Route> {
             "The fields of a form, what is filled in, and what is wrong with it.",
             forms::fill,
         ),
-        Route::get("/pins/{server}", "How a server's tools stand to what was approved.", pins::list),
+        Route::get(
+            "/pins/{server}",
+            "How a server's tools stand to what was approved.",
+            pins::list,
+        ),
         Route::post::<pins::AcceptPins, _, _>(
             "/pins/{server}/accept",
             "Approves tools as they were shown.",

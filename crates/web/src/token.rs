@@ -26,7 +26,10 @@ pub struct NoRandomness;
 
 /// A token is too short to be safe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("a token needs at least {} characters, of those that a header may hold", Token::LEAST)]
+#[error(
+    "a token needs at least {} characters, of those that a header may hold",
+    Token::LEAST
+)]
 pub struct WeakToken;
 
 impl Token {
@@ -38,7 +41,9 @@ impl Token {
         let mut bytes = [0_u8; 32];
         let filled = SystemRandom::new().fill(&mut bytes);
         filled.map_err(|_| NoRandomness)?;
-        Ok(Self(bytes.iter().map(|byte| format!("{byte:02x}")).collect()))
+        Ok(Self(
+            bytes.iter().map(|byte| format!("{byte:02x}")).collect(),
+        ))
     }
 
     /// One that somebody else has made.
@@ -111,7 +116,12 @@ mod tests {
         assert_ne!(one.as_str(), other.as_str());
         assert_eq!(format!("{one:?}"), "Token(***)");
         assert!(one.is(one.as_str()));
-        for wrong in ["", other.as_str(), &one.as_str()[1..], &one.as_str().to_uppercase()] {
+        for wrong in [
+            "",
+            other.as_str(),
+            &one.as_str()[1..],
+            &one.as_str().to_uppercase(),
+        ] {
             assert!(!one.is(wrong) || wrong == one.as_str(), "{wrong}");
         }
     }
@@ -119,7 +129,12 @@ mod tests {
     #[test]
     fn a_given_token_is_long_and_fits_into_a_link() {
         assert!(Token::given("0123456789abcdef").is_ok());
-        for weak in ["", "0123456789abcde", "0123456789abcdef#", "0123456789 abcdef"] {
+        for weak in [
+            "",
+            "0123456789abcde",
+            "0123456789abcdef#",
+            "0123456789 abcdef",
+        ] {
             assert!(Token::given(weak).is_err(), "{weak}");
         }
     }

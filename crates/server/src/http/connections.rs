@@ -41,10 +41,7 @@ pub trait Handshake: Clone + Send + Sync + 'static {
     type Stream: AsyncRead + AsyncWrite + Unpin + Send + 'static;
 
     /// Does it. It may take as long as the head of a request.
-    fn shake(
-        &self,
-        stream: TcpStream,
-    ) -> impl Future<Output = io::Result<Self::Stream>> + Send;
+    fn shake(&self, stream: TcpStream) -> impl Future<Output = io::Result<Self::Stream>> + Send;
 }
 
 /// HTTP is spoken on the connection as it is.

@@ -32,7 +32,9 @@ impl From<&State> for CarriedState {
         let kept = state.kept.iter();
         Self {
             value_json: text(&state.value),
-            drafts: drafts.map(|(path, text)| (path.clone(), text.clone())).collect(),
+            drafts: drafts
+                .map(|(path, text)| (path.clone(), text.clone()))
+                .collect(),
             picks: picks.map(|(path, pick)| (path.clone(), *pick)).collect(),
             kept: kept
                 .map(|((path, pick), value)| (path.clone(), *pick, text(value)))
@@ -78,7 +80,11 @@ mod tests {
         assert!(state.enter(&count, "many").is_err());
         let fields = state.field(&form);
         let one = fields.find(&Path::default().key("one")).unwrap().clone();
-        let one = fields.children().into_iter().find(|it| it.path == one.path).unwrap();
+        let one = fields
+            .children()
+            .into_iter()
+            .find(|it| it.path == one.path)
+            .unwrap();
         state.pick(one, 1);
         let carried = serde_json::to_string(&CarriedState::from(&state)).unwrap();
         let read: CarriedState = serde_json::from_str(&carried).unwrap();
