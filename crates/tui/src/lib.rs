@@ -9,5 +9,8 @@ pub mod component;
 pub mod dialog;
 pub mod editor;
 pub mod keys;
+mod measure;
 pub mod specs;
+#[cfg(test)]
+mod testing;
 pub mod theme;

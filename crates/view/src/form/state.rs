@@ -87,6 +87,10 @@ impl State {
             (None, Kind::Object(_)) => form.check(&Value::Object(Object::default())),
             (None, _) => Report::default(),
         };
+        // What a field held before is not what is wrong with it.
+        report
+            .problems
+            .retain(|problem| !self.drafts.contains_key(&problem.path));
         let unread = self.drafts.iter().filter_map(|(path, text)| {
             let field = fields.find(path);
             field.map_or_else(
