@@ -20,6 +20,7 @@ mod input;
 mod jobs;
 pub mod keys;
 mod mailbox;
+mod measure;
 mod message;
 mod outside;
 mod overlay;
@@ -27,6 +28,8 @@ mod panes;
 pub mod specs;
 mod template;
 mod terminal;
+#[cfg(test)]
+mod testing;
 mod text;
 pub mod theme;
 mod ui;
