@@ -72,7 +72,7 @@ impl Ui<'_> {
                 (due, moves) => due.or(moves),
             };
             mailbox.take(until, &mut messages);
-            self.app.now_ms = now_ms();
+            self.app.at(now_ms());
             let mut has_typed = false;
             let mut has_resized = false;
             let has_any = !messages.is_empty();

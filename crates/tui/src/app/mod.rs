@@ -130,8 +130,8 @@ pub(crate) struct Settings {
 #[derive(Debug)]
 pub(crate) struct App {
     pub(crate) settings: Settings,
-    /// Milliseconds since 1970; set by who runs it.
-    pub(crate) now_ms: u64,
+    /// Milliseconds since 1970.
+    now_ms: u64,
     began_ms: u64,
     about: Option<About>,
     snapshot: Snapshot,
@@ -223,6 +223,16 @@ impl App {
         Some(until.saturating_sub(self.now_ms))
     }
 
+    /// Time has passed.
+    pub(crate) fn at(&mut self, now_ms: u64) {
+        self.now_ms = now_ms;
+        if let Some((_, until)) = &self.notice
+            && *until <= self.now_ms
+        {
+            self.notice = None;
+        }
+    }
+
     fn is_looking(&self) -> bool {
         self.tab == Tab::Log && self.log.is_looking()
     }
@@ -240,11 +250,6 @@ impl App {
 
     /// Takes a message.
     pub(crate) fn on(&mut self, message: Message) {
-        if let Some((_, until)) = &self.notice
-            && *until <= self.now_ms
-        {
-            self.notice = None;
-        }
         match message {
             Message::Terminal(event) => self.on_terminal(event),
             Message::Continued => self.effects.push(Effect::Redraw),
