@@ -7,8 +7,11 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 #[cfg(feature = "chat")]
-use attache::host::config::{ChatConfig, Origin, user_file};
-use attache::host::config::{Config, Found, LogRules, Problem, Severity, UserEnvironment, find};
+use attache::host::config::ChatConfig;
+use attache::host::config::{
+    Config, Found, LogRules, Origin, Problem, Severity, SpeckitConfig, UserEnvironment, find,
+    user_file,
+};
 use attache::host::trust::{Loaded, Trust, TrustState, Untrusted, WrittenServer};
 
 use crate::failure::Failure;
@@ -113,6 +116,18 @@ impl Configuration {
     /// came with a folder has no say in it.
     #[cfg(feature = "chat")]
     pub(crate) fn chat(&self) -> Result<ChatConfig, Failure> {
+        Ok(self.of_the_user("chat")?.chat)
+    }
+
+    /// Who writes specs, by the file that counts or the user's own. A file that came with a folder
+    /// has no say in it.
+    pub(crate) fn speckit(&self) -> Result<SpeckitConfig, Failure> {
+        Ok(self.of_the_user("speckit")?.speckit)
+    }
+
+    /// The file that counts, or the user's own if that one came with a folder. One of its tables is
+    /// wanted; what is wrong elsewhere does not matter.
+    fn of_the_user(&self, table: &str) -> Result<Config, Failure> {
         let counts = self.found().filter(|found| found.origin != Origin::Project);
         let own = user_file(&self.environment).filter(|file| file.is_file());
         let own = own.map(|file| Found {
@@ -120,18 +135,19 @@ impl Configuration {
             origin: Origin::User,
         });
         let Some(found) = counts.or(own) else {
-            return Ok(ChatConfig::default());
+            return Ok(Config::default());
         };
         let file = found.file.clone();
         let config = Config::load(&found, &self.environment)
             .map_err(|error| Failure::config(format!("cannot read {}: {error}", file.display())))?;
         let spoils = |problem: &&Problem| {
-            let is_chat = problem.key == "chat" || problem.key.starts_with("chat.");
-            problem.severity == Severity::Error && (is_chat || problem.key.is_empty())
+            let below = problem.key.strip_prefix(table);
+            let is_ours = below.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
+            problem.severity == Severity::Error && (is_ours || problem.key.is_empty())
         };
         match config.problems.iter().find(spoils) {
             Some(problem) => Err(problem_failure(problem)),
-            None => Ok(config.chat),
+            None => Ok(config),
         }
     }
 

@@ -106,6 +106,7 @@ mod overview;
 mod save;
 #[cfg(feature = "notes")]
 mod serve_notes;
+mod serve_speckit;
 mod shape;
 mod waiting;
 
