@@ -159,6 +159,13 @@ impl ServerArgs {
         Ok((self.named(Some(word))?.selection()?.1, None))
     }
 
+    /// The servers that were asked for, and the configuration they come from.
+    #[cfg(feature = "ui")]
+    pub(crate) fn configured(self) -> Result<(Configuration, ServerSelection), Failure> {
+        let configuration = self.config.configuration()?;
+        Ok((configuration, self.selection()?.1))
+    }
+
     /// The servers that were asked for, and in what way.
     pub(crate) fn selection(self) -> Result<(Target, ServerSelection), Failure> {
         let configuration = self.config.configuration()?;

@@ -8,6 +8,8 @@ use std::time::Duration;
 
 #[cfg(feature = "chat")]
 use attache::host::config::ChatConfig;
+#[cfg(feature = "ui")]
+use attache::host::config::UiConfig;
 use attache::host::config::{
     Config, Found, LogRules, Origin, Problem, Severity, SpeckitConfig, UserEnvironment, find,
     user_file,
@@ -116,18 +118,23 @@ impl Configuration {
     /// came with a folder has no say in it.
     #[cfg(feature = "chat")]
     pub(crate) fn chat(&self) -> Result<ChatConfig, Failure> {
-        Ok(self.of_the_user("chat")?.chat)
+        Ok(self.personal("chat")?.chat)
     }
 
-    /// Who writes specs, by the file that counts or the user's own. A file that came with a folder
-    /// has no say in it.
+    /// How the user wants the terminal UI, from the same file.
+    #[cfg(feature = "ui")]
+    pub(crate) fn ui(&self) -> Result<UiConfig, Failure> {
+        Ok(self.personal("ui")?.ui)
+    }
+
+    /// Who writes specs, from the same file.
     pub(crate) fn speckit(&self) -> Result<SpeckitConfig, Failure> {
-        Ok(self.of_the_user("speckit")?.speckit)
+        Ok(self.personal("speckit")?.speckit)
     }
 
-    /// The file that counts, or the user's own if that one came with a folder. One of its tables is
-    /// wanted; what is wrong elsewhere does not matter.
-    fn of_the_user(&self, table: &str) -> Result<Config, Failure> {
+    /// The file that counts, unless it came with a folder; else the user's own. What is wrong with
+    /// the table that is wanted, or with the whole file, is a failure.
+    fn personal(&self, table: &str) -> Result<Config, Failure> {
         let counts = self.found().filter(|found| found.origin != Origin::Project);
         let own = user_file(&self.environment).filter(|file| file.is_file());
         let own = own.map(|file| Found {
@@ -142,8 +149,8 @@ impl Configuration {
             .map_err(|error| Failure::config(format!("cannot read {}: {error}", file.display())))?;
         let spoils = |problem: &&Problem| {
             let below = problem.key.strip_prefix(table);
-            let is_ours = below.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
-            problem.severity == Severity::Error && (is_ours || problem.key.is_empty())
+            let is_in = below.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
+            problem.severity == Severity::Error && (is_in || problem.key.is_empty())
         };
         match config.problems.iter().find(spoils) {
             Some(problem) => Err(problem_failure(problem)),

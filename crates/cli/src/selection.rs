@@ -394,7 +394,7 @@ impl ServerSelection {
     }
 
     /// The same for a command that makes many requests.
-    #[cfg(feature = "chat")]
+    #[cfg(any(feature = "chat", feature = "ui"))]
     pub(crate) fn kept(mut self) -> Self {
         self.is_kept = true;
         self

@@ -7,6 +7,8 @@
 
 pub mod document;
 pub mod form;
+mod indented;
 
 pub use attache_protocol::safe_text;
 pub use attache_schema::{Number, Object, Value};
+pub use indented::indented;

@@ -89,6 +89,8 @@ pub(crate) enum Consent {
 /// Who can be asked during a command.
 pub(crate) struct Asker {
     terminal: Option<TerminalQuestions>,
+    /// What another face answers, which attaches itself.
+    elsewhere: Option<Askable>,
     /// A model that answers in place of the person.
     #[cfg(feature = "chat")]
     model: Option<LentModel>,
@@ -102,6 +104,18 @@ impl Asker {
             .then(|| TerminalQuestions::new(output.clone()));
         Self {
             terminal,
+            elsewhere: None,
+            #[cfg(feature = "chat")]
+            model: None,
+        }
+    }
+
+    /// A face of its own, which attaches itself to the host's questions.
+    #[cfg(feature = "ui")]
+    pub(crate) fn elsewhere(askable: Askable) -> Self {
+        Self {
+            terminal: None,
+            elsewhere: Some(askable),
             #[cfg(feature = "chat")]
             model: None,
         }
@@ -120,6 +134,7 @@ impl Asker {
         };
         Self {
             terminal: Some(terminal),
+            elsewhere: None,
             model,
         }
     }
@@ -129,7 +144,7 @@ impl Asker {
     pub(crate) fn askable(&self) -> Askable {
         match self.terminal {
             Some(_) => ASKABLE,
-            None => Askable::default(),
+            None => self.elsewhere.unwrap_or_default(),
         }
     }
 }

@@ -10,7 +10,7 @@ use attache::protocol::LogLevel;
 use attache::{ConnectError, Error as ClientError, HttpError};
 
 pub(crate) use self::complete::{Known, Typed};
-#[cfg(feature = "chat")]
+#[cfg(any(feature = "chat", feature = "ui"))]
 use crate::ask::Asker;
 use crate::attach::Attached;
 use crate::command_host::CommandHost;
@@ -77,6 +77,8 @@ verbs! {
     prompt::Prompt,
     watch::Watch,
     ?"chat" chat::Chat,
+    ?"ui" #[command(alias = "tui")]
+    ui::Ui,
     serve::Serve,
     up::Up,
     down::Down,
@@ -166,7 +168,7 @@ impl Context {
     }
 
     /// The same, asking another than the person at the terminal.
-    #[cfg(feature = "chat")]
+    #[cfg(any(feature = "chat", feature = "ui"))]
     pub(crate) async fn open_with(
         &self,
         selection: ServerSelection,

@@ -11,7 +11,7 @@ use attache_client::{
 
 use super::{
     CacheUse, CallLogging, CallRetry, ChatApi, ChatTools, Decision, Dialect, Grant, HttpFlavor,
-    Profile, ReadOnlyHint, RestartWhen, RetryOn, SpeckitWriter, Start,
+    Profile, ReadOnlyHint, RestartWhen, RetryOn, SpeckitWriter, Start, UiTheme,
 };
 
 /// The words of some choices.
@@ -39,6 +39,11 @@ pub(super) const TRANSPORTS: [(&str, Way); 4] = [
     ("http", Way::Http(HttpFlavor::Streamable)),
     ("streamable-http", Way::Http(HttpFlavor::Streamable)),
     ("sse", Way::Http(HttpFlavor::Sse)),
+];
+pub(super) const UI_THEMES: [(&str, UiTheme); 3] = [
+    ("auto", UiTheme::Auto),
+    ("light", UiTheme::Light),
+    ("dark", UiTheme::Dark),
 ];
 pub(super) const PROFILES: [(&str, Profile); 3] = [
     ("standard", Profile::Standard),

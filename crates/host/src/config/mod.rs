@@ -19,6 +19,7 @@ mod search;
 mod section;
 mod server_table;
 mod speckit;
+mod ui;
 
 pub mod discover;
 pub mod reference;
@@ -26,6 +27,7 @@ pub mod reference;
 pub use attache_client::authorization::Secret;
 pub use attache_client::{HttpFlavor, HttpServer, Transport};
 pub use chat::{ChatApi, ChatConfig, ChatTools};
+pub use ui::{UiConfig, UiTheme};
 pub use draft::Draft;
 pub use environment::{Platform, UserEnvironment};
 pub use exchange::{

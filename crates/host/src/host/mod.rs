@@ -9,6 +9,7 @@ mod finding;
 mod listing;
 mod observer;
 mod options;
+mod pinning;
 mod reading;
 mod server_handle;
 mod shared;

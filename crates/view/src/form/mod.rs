@@ -8,6 +8,7 @@
 //!
 //! A hostile schema costs no more than [`limits`] allow and never reaches out of itself (S14).
 
+mod begin;
 mod expand;
 mod field;
 mod layers;

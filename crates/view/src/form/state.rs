@@ -63,6 +63,16 @@ impl State {
         self.drafts.get(path).map(String::as_str)
     }
 
+    /// The texts that say no value yet, by field.
+    pub fn drafts(&self) -> impl Iterator<Item = (&Path, &str)> {
+        self.drafts.iter().map(|(path, text)| (path, text.as_str()))
+    }
+
+    /// The variants that a person picked.
+    pub fn picks(&self) -> &Picks {
+        &self.picks
+    }
+
     /// The fields of the form for this value.
     pub fn field(&self, form: &Form) -> Field {
         form.field(self.value.as_ref(), &self.picks)
@@ -77,6 +87,10 @@ impl State {
             (None, Kind::Object(_)) => form.check(&Value::Object(Object::default())),
             (None, _) => Report::default(),
         };
+        // What a field held before is not what is wrong with it.
+        report
+            .problems
+            .retain(|problem| !self.drafts.contains_key(&problem.path));
         let unread = self.drafts.iter().filter_map(|(path, text)| {
             let field = fields.find(path);
             field.map_or_else(

@@ -55,6 +55,8 @@ pub(super) static FILE: Table = table(keys! {
         "The model that `attache chat` talks to; never read from a file that came with a folder.";
     speckit: Kind::Table(&SPECKIT),
         "The spec workflow of `attache serve speckit` and the UI's tab of specs.";
+    ui: Kind::Table(&UI),
+        "The terminal UI, `attache ui`; never read from a file that came with a folder.";
 });
 
 static CHAT: Table = table(keys! {
@@ -87,6 +89,17 @@ static SPECKIT: Table = table(keys! {
         "Who writes documents: the agent, the client's model, or the plain writer; auto takes the first of them that is there.";
     specs_directory: Text, default "specs", example "docs/specs",
         "The folder of specs in a project.";
+});
+
+static UI: Table = table(keys! {
+    theme: Choice(&words(&choices::UI_THEMES)), default "auto", example "light",
+        "What the background of the terminal is taken for; on a light one faint text is grey.";
+    ascii: Truth, default false, example true,
+        "Whether only ASCII is drawn, for terminals without Unicode.";
+    mouse: Truth, default true, example false,
+        "Whether the mouse works in the UI from the beginning; `m` switches it.";
+    keys: ByName("^[a-z][a-z-]*$", &Plain), example { quit = "Q ctrl-q" },
+        "Keys by the name of an action, which `?` in the UI lists; several are set apart by spaces.";
 });
 
 static SINGLE: Table = Table {

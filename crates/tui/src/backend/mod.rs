@@ -1,0 +1,230 @@
+//! Where servers are: the UI's own host, or one that runs in the background.
+//!
+//! Owns the verbs that the UI needs of a host and nothing of how they are shown. Every method may
+//! take as long as it likes: none is called by the thread that draws. Dropping a request cancels it,
+//! and the server is told.
+
+mod own;
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::time::Duration;
+
+use attache::host::catalog::{Aggregate, Listable};
+use attache::host::events::Event;
+use attache::host::frames::Frame;
+use attache::host::policy::PinState;
+use attache::host::questions::Answer;
+use attache::host::snapshot::Snapshot;
+use attache::protocol::{
+    GetPromptResult, Json, Payload, ProgressParams, ReadResourceResult, Tool,
+};
+
+use crate::message::{CompleteWith, Order};
+
+pub use own::OwnHost;
+
+/// Told of progress.
+pub(crate) type OnProgress = Box<dyn FnMut(ProgressParams) + Send>;
+
+/// Told of each server's part of a list.
+pub(crate) type OnPart<T> = Box<dyn FnMut(Aggregate<T>) + Send>;
+
+/// A tool call.
+#[derive(Clone, Debug)]
+pub(crate) struct CallWith {
+    pub(crate) server: String,
+    pub(crate) tool: String,
+    pub(crate) arguments: Json,
+    pub(crate) timeout: Option<Duration>,
+    /// Where the host's number of the call is written as soon as it has one.
+    pub(crate) number: Arc<AtomicU64>,
+}
+
+/// A host.
+#[derive(Clone, Debug)]
+pub enum Backend {
+    /// A host of this process.
+    Own(OwnHost),
+}
+
+/// Events of a host.
+#[derive(Debug)]
+pub(crate) enum EventStream {
+    Own(attache::host::events::Events),
+}
+
+impl EventStream {
+    /// The next event; none when the host is gone.
+    pub(crate) async fn next(&mut self) -> Option<Arc<Event>> {
+        match self {
+            Self::Own(events) => events.next().await,
+        }
+    }
+
+    /// The next event that is there already.
+    pub(crate) fn try_next(&mut self) -> Option<Arc<Event>> {
+        match self {
+            Self::Own(events) => events.try_next(),
+        }
+    }
+}
+
+/// Messages on the wire.
+#[derive(Debug)]
+pub(crate) enum FrameStream {
+    Own(attache::host::frames::Frames),
+}
+
+impl FrameStream {
+    pub(crate) async fn next(&mut self) -> Option<Frame> {
+        match self {
+            Self::Own(frames) => frames.next().await,
+        }
+    }
+
+    pub(crate) fn try_next(&mut self) -> Option<Frame> {
+        match self {
+            Self::Own(frames) => frames.try_next(),
+        }
+    }
+}
+
+/// Why something did not work.
+#[derive(Clone, Debug)]
+pub(crate) enum Problem {
+    /// As the host tells it.
+    Host(attache::host::Error),
+    /// In words, where that is all there is.
+    Words(String),
+}
+
+impl std::fmt::Display for Problem {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Host(error) => error.fmt(formatter),
+            Self::Words(words) => formatter.write_str(words),
+        }
+    }
+}
+
+impl From<attache::host::Error> for Problem {
+    fn from(error: attache::host::Error) -> Self {
+        Self::Host(error)
+    }
+}
+
+impl Backend {
+    /// How things are, and everything that happens after that.
+    pub(crate) async fn follow(&self) -> Result<(Snapshot, EventStream), Problem> {
+        match self {
+            Self::Own(host) => Ok(host.follow()),
+        }
+    }
+
+    /// A list of all servers, telling of each server's part as it comes.
+    pub(crate) async fn list<T: Listable>(
+        &self,
+        on_part: OnPart<T>,
+    ) -> Result<Aggregate<T>, Problem> {
+        match self {
+            Self::Own(host) => host.list(on_part).await,
+        }
+    }
+
+    /// Calls a tool.
+    pub(crate) async fn call(
+        &self,
+        call: CallWith,
+        on_progress: OnProgress,
+    ) -> Result<Payload, Problem> {
+        match self {
+            Self::Own(host) => host.call(call, on_progress).await,
+        }
+    }
+
+    /// Reads a resource.
+    pub(crate) async fn read(
+        &self,
+        server: &str,
+        uri: &str,
+        on_progress: OnProgress,
+    ) -> Result<Arc<ReadResourceResult>, Problem> {
+        match self {
+            Self::Own(host) => host.read(server, uri, on_progress).await,
+        }
+    }
+
+    /// Gets a prompt.
+    pub(crate) async fn prompt(
+        &self,
+        server: &str,
+        name: &str,
+        arguments: Vec<(String, String)>,
+        on_progress: OnProgress,
+    ) -> Result<GetPromptResult, Problem> {
+        match self {
+            Self::Own(host) => host.prompt(server, name, arguments, on_progress).await,
+        }
+    }
+
+    /// Completes an argument.
+    pub(crate) async fn complete(&self, with: CompleteWith) -> Result<Vec<String>, Problem> {
+        match self {
+            Self::Own(host) => host.complete(with).await,
+        }
+    }
+
+    /// Answers a question.
+    pub(crate) async fn answer(&self, question: u64, answer: Answer) -> Result<(), Problem> {
+        match self {
+            Self::Own(host) => host.answer(question, answer),
+        }
+    }
+
+    /// Starts, stops, restarts a server, switches it, sets its log level.
+    pub(crate) async fn order(&self, server: &str, order: Order) -> Result<(), Problem> {
+        match self {
+            Self::Own(host) => host.order(server, order).await,
+        }
+    }
+
+    /// How a tool stands to what was approved. May read a file.
+    pub(crate) fn pin_state(&self, server: &str, tool: &Tool) -> Result<PinState, Problem> {
+        match self {
+            Self::Own(host) => host.pin_state(server, tool),
+        }
+    }
+
+    /// Approves a tool as it is. Writes a file.
+    pub(crate) fn accept_pin(&self, server: &str, tool: &Tool) -> Result<(), Problem> {
+        match self {
+            Self::Own(host) => host.accept_pin(server, tool),
+        }
+    }
+
+    /// Messages on the wire, from now on; none where they cannot be had.
+    pub(crate) async fn frames(&self) -> Option<FrameStream> {
+        match self {
+            Self::Own(host) => Some(host.frames()),
+        }
+    }
+
+    /// Watches a resource until it is dropped.
+    pub(crate) async fn watch(
+        &self,
+        server: &str,
+        uri: &str,
+    ) -> Result<attache::host::Watch, Problem> {
+        match self {
+            Self::Own(host) => host.watch(server, uri).await,
+        }
+    }
+
+    /// The folder with the log of calls.
+    pub(crate) fn call_log(&self) -> Option<std::path::PathBuf> {
+        match self {
+            Self::Own(host) => host.call_log(),
+        }
+    }
+}
