@@ -47,6 +47,9 @@ enum Part {
 /// The name of the evaluator.
 pub(crate) const LISP: &str = "lisp";
 
+/// The name of the server of specs.
+const SPECKIT: &str = "speckit";
+
 /// The name of the server of notes.
 #[cfg(feature = "notes")]
 const NOTES: &str = "notes";
@@ -62,6 +65,13 @@ const BUILT_IN: &[BuiltIn] = &[
         name: LISP,
         example: "attache call lisp/evaluate-lisp code='(expt 2 200)'",
         words: ["serve", "lisp"],
+        part: Part::Waits,
+    },
+    BuiltIn {
+        name: SPECKIT,
+        example: "attache call speckit/speckit.specify feature_description='…' \
+                  spec_directory=specs/001-name",
+        words: ["serve", "speckit"],
         part: Part::Waits,
     },
     #[cfg(feature = "notes")]

@@ -108,6 +108,7 @@ mod overview;
 mod save;
 #[cfg(feature = "notes")]
 mod serve_notes;
+mod serve_speckit;
 mod shape;
 mod waiting;
 
