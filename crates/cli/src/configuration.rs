@@ -10,9 +10,10 @@ use std::time::Duration;
 use attache::host::config::ChatConfig;
 #[cfg(feature = "ui")]
 use attache::host::config::UiConfig;
-#[cfg(any(feature = "chat", feature = "ui"))]
-use attache::host::config::{Origin, user_file};
-use attache::host::config::{Config, Found, LogRules, Problem, Severity, UserEnvironment, find};
+use attache::host::config::{
+    Config, Found, LogRules, Origin, Problem, Severity, SpeckitConfig, UserEnvironment, find,
+    user_file,
+};
 use attache::host::trust::{Loaded, Trust, TrustState, Untrusted, WrittenServer};
 
 use crate::failure::Failure;
@@ -126,9 +127,13 @@ impl Configuration {
         Ok(self.personal("ui")?.ui)
     }
 
+    /// Who writes specs, from the same file.
+    pub(crate) fn speckit(&self) -> Result<SpeckitConfig, Failure> {
+        Ok(self.personal("speckit")?.speckit)
+    }
+
     /// The file that counts, unless it came with a folder; else the user's own. What is wrong with
     /// the table that is wanted, or with the whole file, is a failure.
-    #[cfg(any(feature = "chat", feature = "ui"))]
     fn personal(&self, table: &str) -> Result<Config, Failure> {
         let counts = self.found().filter(|found| found.origin != Origin::Project);
         let own = user_file(&self.environment).filter(|file| file.is_file());

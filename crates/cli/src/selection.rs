@@ -17,8 +17,9 @@ use attache::host::policy::{Answers, Lock, Pins};
 use attache::host::{Accounts, Error, Host, HostBuilder, Lifetime, configured_log_folder, nearest};
 use attache::protocol::LogLevel;
 use attache::{EraChoice, Proxy, Server};
+use attache_attach::Place;
 
-use crate::attach::Place;
+use crate::attached;
 use crate::configuration::{Configuration, problem_failure};
 use crate::failure::Failure;
 use crate::overrides::Overrides;
@@ -47,6 +48,9 @@ enum Part {
 /// The name of the evaluator.
 pub(crate) const LISP: &str = "lisp";
 
+/// The name of the server of specs.
+const SPECKIT: &str = "speckit";
+
 /// The name of the server of notes.
 #[cfg(feature = "notes")]
 const NOTES: &str = "notes";
@@ -62,6 +66,13 @@ const BUILT_IN: &[BuiltIn] = &[
         name: LISP,
         example: "attache call lisp/evaluate-lisp code='(expt 2 200)'",
         words: ["serve", "lisp"],
+        part: Part::Waits,
+    },
+    BuiltIn {
+        name: SPECKIT,
+        example: "attache call speckit/speckit.specify feature_description='…' \
+                  spec_directory=specs/001-name",
+        words: ["serve", "speckit"],
         part: Part::Waits,
     },
     #[cfg(feature = "notes")]
@@ -139,7 +150,7 @@ impl ServerSelection {
         selection.log_level = overrides.log_level;
         selection.timeout = overrides.timeout();
         if selection.typed.is_none() && overrides.can_share() {
-            selection.shared = Place::of_running(configuration);
+            selection.shared = attached::place_of_running(configuration);
         }
         if overrides.are_for_one_server() && selection.len() > 1 {
             return Err(Failure::usage("--env and --cwd are for one server")

@@ -505,7 +505,6 @@ fn activity_pairs_requests_with_answers() {
     let mut app = app();
     ready(&mut app);
     type_in(&mut app, "5");
-    assert!(matches!(app.take_effects()[..], [Effect::Frames]));
     let empty = screen(&mut app, 80, 12);
     let frame = |seq: u64, kind: &str| -> attache::host::frames::Frame {
         let at = NOW * 1000 + seq * 1_500;

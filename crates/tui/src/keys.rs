@@ -128,7 +128,7 @@ actions! {
         Servers "servers" ["0"] "go to the servers";
         Palette "palette" [":", "ctrl-p"] "go to anything";
         Inbox "inbox" ["a"] "open questions";
-        Help "help" ["?", "f1"] "this help";
+        Help "help" ["?", "f1"] "help";
         Zoom "zoom" ["z"] "zoom the pane";
         Mouse "mouse" ["m"] "mouse on or off; off lets the terminal select";
         Redraw "redraw" ["ctrl-l"] "draw the screen again";
@@ -148,7 +148,7 @@ actions! {
         HalfUp "half-up" ["ctrl-u"] "half a page up";
         HalfDown "half-down" ["ctrl-d"] "half a page down";
         Open "open" ["enter"] "open";
-        Filter "filter" ["/"] "filter or search";
+        Filter "filter" ["/"] "filter";
         NextMatch "next-match" ["n"] "next match";
         PreviousMatch "previous-match" ["N"] "previous match";
         Copy "copy" ["y"] "copy";
@@ -163,7 +163,7 @@ actions! {
         Trust "trust" ["T"] "show the command and decide about trust";
     }
     Tools {
-        Pin "pin" ["p"] "what changed since it was approved";
+        Pin "pin" ["p"] "pin, and what changed since";
         Reload "reload" ["R"] "ask the servers again";
     }
     Resources {

@@ -21,7 +21,6 @@ use attache::protocol::ElicitParams;
 use attache::{ElicitationModes, SamplingTools};
 use tokio::sync::{Mutex, mpsc};
 
-use crate::attach::Answers;
 use crate::output::{Output, Style, Text};
 #[cfg(feature = "chat")]
 pub(crate) use lending::LentModel;
@@ -255,12 +254,6 @@ impl TerminalQuestions {
             server: server.to_owned(),
             output: self.output.clone(),
         }
-    }
-}
-
-impl Answers for TerminalQuestions {
-    async fn answer(&self, question: &Question) -> Answer {
-        Self::answer(self, question).await
     }
 }
 

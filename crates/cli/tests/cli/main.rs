@@ -44,6 +44,8 @@ mod several;
 #[cfg(unix)]
 mod signals;
 #[cfg(unix)]
+mod speckit;
+#[cfg(unix)]
 mod tap;
 #[cfg(unix)]
 mod terminal;

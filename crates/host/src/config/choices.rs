@@ -11,7 +11,7 @@ use attache_client::{
 
 use super::{
     CacheUse, CallLogging, CallRetry, ChatApi, ChatTools, Decision, Dialect, Grant, HttpFlavor,
-    Profile, ReadOnlyHint, RestartWhen, RetryOn, Start, UiTheme,
+    Profile, ReadOnlyHint, RestartWhen, RetryOn, SpeckitWriter, Start, UiTheme,
 };
 
 /// The words of some choices.
@@ -139,6 +139,12 @@ pub(super) const CALL_RETRIES: [(&str, CallRetry); 3] = [
 pub(super) const CHAT_APIS: [(&str, ChatApi); 2] = [
     ("openai", ChatApi::OpenAi),
     ("anthropic", ChatApi::Anthropic),
+];
+pub(super) const SPECKIT_WRITERS: [(&str, SpeckitWriter); 4] = [
+    ("auto", SpeckitWriter::Auto),
+    ("agent", SpeckitWriter::Agent),
+    ("model", SpeckitWriter::Model),
+    ("plain", SpeckitWriter::Plain),
 ];
 pub(super) const CHAT_TOOLS: [(&str, ChatTools); 4] = [
     ("auto", ChatTools::Auto),

@@ -18,6 +18,7 @@ mod references_out;
 mod search;
 mod section;
 mod server_table;
+mod speckit;
 mod ui;
 
 pub mod discover;
@@ -43,3 +44,4 @@ pub use pattern::Pattern;
 pub use profile::Profile;
 pub use read::SINGLE_SERVER;
 pub use search::{FILE_NAME, Found, find, user_file};
+pub use speckit::{SpeckitConfig, SpeckitWriter};

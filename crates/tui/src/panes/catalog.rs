@@ -3,7 +3,7 @@
 //! Owns the entries of all servers, which of them a filter leaves, and what to say where there are
 //! none. The list is drawn by window, so its length costs nothing but the filter.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use attache::host::catalog::{Outcome, ServerAnswer};
 use attache::host::snapshot::{ServerState, Snapshot};
@@ -144,6 +144,18 @@ impl<R: Row> Catalog<R> {
             self.cursor = Cursor::default();
             self.refresh();
         }
+    }
+
+    /// How many entries each server has.
+    pub(crate) fn counts(&self) -> HashMap<&str, usize> {
+        let mut counts = HashMap::new();
+        for server in self.answers.keys() {
+            // Entries stand by server.
+            let start = self.rows.partition_point(|row| row.server() < server.as_str());
+            let end = self.rows.partition_point(|row| row.server() <= server.as_str());
+            counts.insert(server.as_str(), end - start);
+        }
+        counts
     }
 
     pub(crate) fn rows(&self) -> &[R] {

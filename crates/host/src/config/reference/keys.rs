@@ -53,6 +53,8 @@ pub(super) static FILE: Table = table(keys! {
         "What is written down of calls and servers.";
     chat: Kind::Table(&CHAT),
         "The model that `attache chat` talks to; never read from a file that came with a folder.";
+    speckit: Kind::Table(&SPECKIT),
+        "The spec workflow of `attache serve speckit` and the UI's tab of specs.";
     ui: Kind::Table(&UI),
         "The terminal UI, `attache ui`; never read from a file that came with a folder.";
 });
@@ -78,6 +80,15 @@ static CHAT: Table = table(keys! {
         "How freely the model speaks; without it as is usual for the model.";
     tools: Choice(&words(&choices::CHAT_TOOLS)), default "auto", example "search",
         "Which tools the model is told of: all, those it searches for, or none; auto searches when they are many.";
+});
+
+static SPECKIT: Table = table(keys! {
+    agent: Texts, example ["claude", "-p"],
+        "A program that reads a prompt on stdin, and its arguments: it writes documents and does tasks; never read from a file that came with a folder.";
+    writer: Choice(&words(&choices::SPECKIT_WRITERS)), default "auto", example "plain",
+        "Who writes documents: the agent, the client's model, or the plain writer; auto takes the first of them that is there.";
+    specs_directory: Text, default "specs", example "docs/specs",
+        "The folder of specs in a project.";
 });
 
 static UI: Table = table(keys! {

@@ -1,0 +1,359 @@
+//! `attache serve speckit`, and seed 003 on the wire with a foreign agent server.
+
+use std::path::Path;
+use std::process::{Child, Stdio};
+
+use attache_testkit::processes::is_running;
+use serde_json::{Value, json};
+
+use crate::harness::{Folder, Outcome, Scratch, attache, finish, wait_until};
+use crate::signals::signal;
+
+const SPEC: &str = "spec_directory=specs/001-search";
+
+/// Calls a tool of the server inside the binary, in a project's folder.
+fn call(project: &Folder, tool: &str, more: &[&str]) -> Outcome {
+    let tool = format!("speckit/speckit.{tool}");
+    let mut words = vec!["call", &tool, SPEC];
+    words.extend(more);
+    project.run(&words)
+}
+
+fn text(project: &Folder, file: &str) -> String {
+    let path = project.path().join("specs/001-search").join(file);
+    std::fs::read_to_string(path).unwrap()
+}
+
+const WANTED: &str = "feature_description=Readers can search notes by tag. Results come in 200 ms. \
+                      Export is easy.";
+
+/// A project with an agent in the user's own file: a script that is given prompts.
+fn with_agent(script: &str) -> Folder {
+    let project = Folder::new("speckit-agent");
+    let agent = project.write("agent.sh", script);
+    let agent = agent.display();
+    project.write(
+        ".config/attache/attache.toml",
+        &format!("[speckit]\nagent = [\"sh\", \"{agent}\"]\n"),
+    );
+    project.write("specs/001-search/spec.md", "# S\n");
+    project
+}
+
+#[test]
+fn from_an_idea_to_traced_tasks_without_a_model() {
+    let project = Folder::new("speckit");
+    project.write("Cargo.toml", "");
+    let specified = call(&project, "specify", &[WANTED]).expect(0).stdout;
+    let path = project
+        .path()
+        .canonicalize()
+        .unwrap()
+        .join("specs/001-search/spec.md");
+    assert!(
+        specified.starts_with(&format!(
+            "Specification created successfully at {}\n",
+            path.display()
+        )),
+        "{specified}"
+    );
+    let spec = text(&project, "spec.md");
+    for item in [
+        "### User Story 1 - Readers can search notes by tag (Priority: P1)",
+        "- **FR-001**: Readers can search notes by tag (US1)",
+        "- **FR-003**: The system MUST fulfil: Export is easy (US3) [NEEDS CLARIFICATION:",
+        "- **SC-001**: Results come in 200 ms",
+    ] {
+        assert!(spec.contains(item), "{item} in {spec}");
+    }
+    let active = std::fs::read_to_string(project.path().join(".specify/feature.json")).unwrap();
+    let active: Value = serde_json::from_str(&active).unwrap();
+    assert_eq!(active, json!({"feature_directory": "specs/001-search"}));
+    assert!(text(&project, "checklists/requirements.md").contains("- [x] At most 3"));
+
+    let clarified = call(&project, "clarify", &[]).expect(0).stdout;
+    assert!(
+        clarified.contains("1. what does \"easy\" mean"),
+        "{clarified}"
+    );
+    call(&project, "tasks", &[]).expect(5);
+    call(&project, "plan", &[]).expect(0);
+    let planned = call(&project, "tasks", &[]).expect(0).stdout;
+    assert!(planned.contains("8 tasks."), "{planned}");
+    let (plan, tasks) = (text(&project, "plan.md"), text(&project, "tasks.md"));
+    for id in ["FR-001", "FR-002", "FR-003", "SC-001"] {
+        assert!(plan.contains(&format!("| {id} |")), "{id} in {plan}");
+        assert!(tasks.contains(&format!("| {id} | T0")), "{id} in {tasks}");
+    }
+    let line = "- [ ] T002 [P] [US1] Write a failing test for FR-001 in tests/readers_can_search";
+    let line = line.replace("readers_can_search", "readers_search_notes_tag.rs");
+    assert!(tasks.contains(&line), "{tasks}");
+}
+
+#[test]
+fn a_hand_edited_line_survives_the_next_specify() {
+    let project = Folder::new("speckit-edit");
+    call(&project, "specify", &[WANTED]).expect(0);
+    let edited = text(&project, "spec.md").replace(
+        "- **FR-001**: Readers can search notes by tag (US1)",
+        "- **FR-001**: Readers MUST find any note by two tags (US1)\n- **FR-100**: And by date",
+    );
+    project.write("specs/001-search/spec.md", &edited);
+    let more = format!("{WANTED} Results can be sorted.");
+    let again = call(&project, "specify", &[&more]).expect(0).stdout;
+    assert!(
+        again.contains("Specification updated successfully"),
+        "{again}"
+    );
+    assert!(again.contains("Kept 2 edited places:"), "{again}");
+    let spec = text(&project, "spec.md");
+    assert!(spec.contains("find any note by two tags"), "{spec}");
+    assert!(
+        spec.contains("- **FR-100**: And by date\n- **FR-002**"),
+        "{spec}"
+    );
+    assert!(
+        !spec.contains("Readers can search notes by tag (US1)"),
+        "{spec}"
+    );
+    assert!(spec.contains("Results can be sorted"), "{spec}");
+}
+
+/// S3, S15: nothing outside of the project, and no command that came with it.
+#[test]
+fn a_project_brings_no_agent_and_leads_nowhere_else() {
+    let project = Folder::new("speckit-refused");
+    project.write("work/specs/001-search/tasks.md", "- [ ] T001 Make a.txt\n");
+    project.write(
+        "work/attache.toml",
+        "[speckit]\nagent = [\"sh\", \"-c\", \"touch ran\"]\n",
+    );
+    let work = project.path().join("work");
+    let run = |words: &[&str]| finish(project.attache().current_dir(&work).args(words));
+    let words = [
+        "call",
+        "speckit.implement",
+        SPEC,
+        "--yes",
+        "--",
+        env!("CARGO_BIN_EXE_attache"),
+        "serve",
+        "speckit",
+    ];
+    let refused = run(&words).expect(5);
+    assert!(
+        refused.stderr.contains("there is no agent to do this"),
+        "{refused:?}"
+    );
+    assert!(!work.join("ran").exists());
+    for folder in ["/etc", "../elsewhere", "specs/../../x", ".git/x"] {
+        let folder = format!("spec_directory={folder}");
+        let mut words = words.to_vec();
+        words[2] = &folder;
+        run(&words).expect(5);
+    }
+}
+
+/// Ticks are made one by one, each when its task is done.
+#[test]
+fn with_an_agent_implement_ticks_tasks_off_one_by_one() {
+    let project = with_agent(
+        "cat >/dev/null; grep -c '\\[X\\]' specs/001-search/tasks.md >>seen; echo working; \
+         echo note >&2",
+    );
+    let tasks =
+        "- [ ] T001 Make a.txt\n- [ ] T002 Make b.txt (depends on T003)\n- [ ] T003 Make c.txt\n";
+    project.write("specs/001-search/tasks.md", tasks);
+    let run = call(&project, "implement", &["--yes"]).expect(0);
+    assert!(
+        run.stdout.contains("3 tasks done, 0 failed, 0 not begun"),
+        "{run:?}"
+    );
+    let order: Vec<usize> = ["T001 done", "T003 done", "T002 done"]
+        .iter()
+        .map(|it| run.stdout.find(it).unwrap())
+        .collect();
+    assert!(order.is_sorted(), "{run:?}");
+    let seen = std::fs::read_to_string(project.path().join("seen")).unwrap();
+    assert_eq!(seen, "0\n1\n2\n");
+    assert_eq!(text(&project, "tasks.md"), tasks.replace("[ ]", "[X]"));
+    let again = call(&project, "implement", &["--yes"]).expect(0);
+    assert!(again.stdout.contains("All 3 tasks are done"), "{again:?}");
+}
+
+/// The whole tree of an agent ends with its call, also what left its group.
+#[cfg(target_os = "linux")]
+#[test]
+fn cancelling_a_call_leaves_no_process_of_the_agent() {
+    let project = with_agent(
+        "cat >/dev/null; setsid sleep 300 & echo $! >>pids; sleep 300 & echo $! >>pids; \
+         echo $$ >>pids; wait",
+    );
+    project.write("specs/001-search/tasks.md", "- [ ] T001 Make a.txt\n");
+    let mut child = project
+        .attache()
+        .args(["call", "speckit/speckit.implement", SPEC, "--yes"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let pids = || -> Vec<u32> {
+        let text = std::fs::read_to_string(project.path().join("pids")).unwrap_or_default();
+        text.lines().filter_map(|it| it.parse().ok()).collect()
+    };
+    wait_until("the agent to start", || pids().len() == 3);
+    signal(&child, "INT");
+    assert_eq!(ended(&mut child), Some(7));
+    wait_until("the agent to end", || {
+        pids().iter().all(|pid| !is_running(*pid).unwrap())
+    });
+    assert_eq!(text(&project, "tasks.md"), "- [ ] T001 Make a.txt\n");
+}
+
+fn ended(child: &mut Child) -> Option<i32> {
+    let mut code = None;
+    wait_until("the command to end", || {
+        code = child.try_wait().unwrap().map(|it| it.code());
+        code.is_some()
+    });
+    code.flatten()
+}
+
+/// The agent of seed 003 in a file as that seed's tool has it, taken over as other tools' files are.
+fn foreign(name: &str, record: &Scratch) -> Folder {
+    let project = Folder::new(name);
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/servers/seed003.sh");
+    let log = record.path().display();
+    project.write(
+        ".spec-tui.toml",
+        &format!(
+            "[mcp]\ntransport = \"stdio\"\ncommand = \"sh\"\nargs = [\"{script}\", \
+             \"{log}\"]\ntimeout_seconds = 30\n[ui]\nrefresh_rate_ms = 100\n"
+        ),
+    );
+    let imported = project.run(&["config", "import", "--from", "spec-tui", "--yes"]);
+    assert_eq!(imported.code, 0, "{imported:?}");
+    project
+}
+
+fn received(record: &Scratch) -> Vec<Value> {
+    let text = record.text();
+    let lines = text.lines();
+    lines
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect()
+}
+
+/// Seed 003 on the wire: its client's name, its revision, its tokens, its goodbye.
+#[test]
+fn seed_003_is_spoken_to_a_foreign_agent() {
+    let record = Scratch::new("seed003");
+    let project = foreign("seed003", &record);
+    let folder = project.path().join("specs/001-a").display().to_string();
+    let directory = format!("spec_directory={folder}");
+    let words = [
+        "call",
+        "spec-tui/speckit.specify",
+        "feature_description=User-provided feature description",
+        &directory,
+    ];
+    let done = project.run(&words).expect(0);
+    assert_eq!(
+        done.stdout,
+        format!("Specification created successfully at {folder}/spec.md\n")
+    );
+    wait_until("the goodbye", || record.text().contains("\"exit\""));
+    let all = received(&record);
+    assert_eq!(
+        all[0]["params"]["clientInfo"],
+        json!({"name": "spec-tui", "version": "0.1.0"})
+    );
+    assert_eq!(all[0]["params"]["protocolVersion"], "2025-11-25");
+    assert_eq!(
+        all[1],
+        json!({"jsonrpc": "2.0", "method": "notifications/initialized"})
+    );
+    let call = all.iter().find(|it| it["method"] == "tools/call").unwrap();
+    let id = call["id"].as_u64().unwrap();
+    assert_eq!(
+        call["params"],
+        json!({
+            "name": "speckit.specify",
+            "arguments": {
+                "feature_description": "User-provided feature description",
+                "spec_directory": folder,
+            },
+            "_meta": {"progressToken": format!("tool-{id}")},
+        })
+    );
+    let last = &all[all.len() - 2..];
+    assert_eq!(last[0]["method"], "shutdown");
+    assert_eq!(last[1], json!({"jsonrpc": "2.0", "method": "exit"}));
+}
+
+/// Seed 003: `$/cancelRequest` on a time-out; −32000, −32001 and −32002 by name; the log.
+#[test]
+fn seed_003_failures_are_told_by_name_and_logged() {
+    let record = Scratch::new("seed003-failures");
+    let project = foreign("seed003-failures", &record);
+    let directory = format!("spec_directory={}/specs/001-a", project.path().display());
+    let slow = [
+        "call",
+        "spec-tui/speckit.specify",
+        "feature_description=slow",
+        &directory,
+        "--timeout",
+        "300ms",
+    ];
+    let late = project.run(&slow).expect(6);
+    assert!(late.stderr.contains("speckit.specify"), "{late:?}");
+    wait_until("the cancellation", || {
+        record.text().contains("$/cancelRequest")
+    });
+    let all = received(&record);
+    let call = all.iter().find(|it| it["method"] == "tools/call").unwrap();
+    let cancel = all
+        .iter()
+        .find(|it| it["method"] == "$/cancelRequest")
+        .unwrap();
+    assert_eq!(cancel["params"], json!({"id": call["id"]}));
+
+    let broken = [
+        "call",
+        "spec-tui/speckit.specify",
+        "feature_description=broken",
+        &directory,
+    ];
+    let failed = project.run(&broken).expect(5);
+    assert!(
+        failed.stderr.contains("the model is overloaded"),
+        "{failed:?}"
+    );
+    let history = project.run(&["history"]).expect(0).stdout;
+    assert!(history.contains("timed out"), "{history}");
+    assert!(history.contains("spec-tui/speckit.specify"), "{history}");
+    let logs = project.path().join(".local/state/attache");
+    assert!(
+        has_text(&logs, "the model is overloaded"),
+        "{}",
+        logs.display()
+    );
+}
+
+fn has_text(folder: &Path, wanted: &str) -> bool {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.map(|it| it.path()).any(|path| match path.is_dir() {
+        true => has_text(&path, wanted),
+        false => std::fs::read_to_string(&path).is_ok_and(|text| text.contains(wanted)),
+    })
+}
+
+#[test]
+fn options_of_specs_are_for_specs() {
+    let refused = finish(attache().args(["serve", "demo", "--writer", "plain"]));
+    assert_eq!(refused.code, 2, "{refused:?}");
+    assert!(
+        refused.stderr.contains("--writer is for speckit"),
+        "{refused:?}"
+    );
+}
