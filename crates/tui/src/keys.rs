@@ -433,16 +433,13 @@ impl KeyMap {
             meanings: HashMap::new(),
             keys: HashMap::new(),
         };
-        for (name, _) in overrides {
-            if !TABLE.iter().any(|binding| binding.name == name) {
-                problems.push(KeyProblem::NoSuchAction(name.clone()));
-            }
-        }
-        let is_overridden = |binding: &&Binding| overrides.iter().any(|(name, _)| name == binding.name);
         // What a person chose comes first, so that a default gives way to it.
-        for binding in TABLE.iter().filter(is_overridden) {
-            let written = overrides.iter().filter(|(name, _)| name == binding.name);
-            for key in written.flat_map(|(_, keys)| keys) {
+        for (name, keys) in overrides {
+            let Some(binding) = TABLE.iter().find(|binding| binding.name == name) else {
+                problems.push(KeyProblem::NoSuchAction(name.clone()));
+                continue;
+            };
+            for key in keys {
                 match Chord::parse(key) {
                     None => problems.push(KeyProblem::NoSuchKey(key.clone())),
                     Some(chord) => {
