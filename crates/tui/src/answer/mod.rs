@@ -125,12 +125,18 @@ impl AnswerView {
         blocks.filter(|section| section.origin != section::Origin::Head).count() == 1
     }
 
+    /// Whether an empty row follows: not behind the last section, nor between links.
+    fn has_gap(&self, section: usize) -> bool {
+        let is_link = |at: usize| self.sections.get(at).is_some_and(|it| it.number.is_some());
+        let is_last = section + 1 >= self.sections.len();
+        !is_last && !(is_link(section) && is_link(section + 1))
+    }
+
     /// How many rows a section has, as far as they are known: title, body and an empty row.
     fn height(&mut self, section: usize) -> usize {
         self.layout(section);
         let body = self.sections.get(section).map_or(0, Section::count);
-        let is_last = section + 1 == self.sections.len();
-        usize::from(self.has_title(section)) + body + usize::from(!is_last)
+        usize::from(self.has_title(section)) + body + usize::from(self.has_gap(section))
     }
 
     /// The place so many rows further down, or the last one.

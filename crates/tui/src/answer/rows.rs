@@ -63,11 +63,6 @@ impl Flow {
         crate::measure::width(&self.text)
     }
 
-    /// All of it in one row.
-    pub(super) fn into_spans(self) -> Vec<Span<'static>> {
-        self.spans(0..self.text.len())
-    }
-
     /// The rows of so many columns.
     pub(super) fn wrapped(&self, columns: usize) -> Vec<Vec<Span<'static>>> {
         let rows = rows(&self.text, columns).into_iter();

@@ -365,7 +365,9 @@ impl Section {
                 && block.role.is_none()
                 && block.audience.is_empty()
         });
-        if is_alone && is_plain {
+        // A link says of itself what it is.
+        let is_link = block.is_some_and(|block| matches!(block.body, Body::Link(_)));
+        if is_link || (is_alone && is_plain) {
             return None;
         }
         let bytes = match (block, &document.structured) {
@@ -375,9 +377,11 @@ impl Section {
         };
         let glyphs = theme.glyphs();
         let separator = format!(" {} ", glyphs.separator);
+        let view = self.view_as();
+        let is_said = view == ViewAs::Facts || what == view.name();
         let mut words = vec![what];
-        if self.view_as() != ViewAs::Facts {
-            words.push(self.view_as().name().to_owned());
+        if !is_said {
+            words.push(view.name().to_owned());
         }
         words.push(size(bytes));
         if let Some(block) = block {

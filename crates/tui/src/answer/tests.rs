@@ -163,7 +163,7 @@ fn trees_open_and_close() {
     keys(&mut view, "down down enter");
     let shown = screen(&mut view);
     assert!(shown.contains("▸ a: {1}") && !shown.contains("c:"), "{shown}");
-    keys(&mut view, "right down down down down");
+    keys(&mut view, "right down down down");
     let Outcome::Request(Request::CopyMenu(items)) = keys(&mut view, "y") else {
         panic!("no menu");
     };
@@ -184,8 +184,8 @@ fn tables_are_sorted_and_columns_copied() {
     keys(&mut view, "G");
     let order = |view: &mut AnswerView| {
         let shown = text(&drawn(view, (60, 9), &ascii()));
-        let rows = shown.lines().filter(|line| line.contains(" | ")).skip(1);
-        rows.filter_map(|line| line.trim_start_matches("> ").trim().chars().next())
+        let rows = shown.lines().skip_while(|line| !line.trim().starts_with("---"));
+        rows.skip(1).take(3).filter_map(|line| line.trim_start_matches("> ").trim().chars().next())
             .collect::<String>()
     };
     assert_eq!(order(&mut view), "bac");
@@ -313,7 +313,7 @@ fn any_size_can_be_drawn() {
 }
 
 proptest::proptest! {
-    #![proptest_config(proptest::test_runner::Config { cases: 64, ..Default::default() })]
+    #![proptest_config(proptest::test_runner::Config { cases: 24, ..Default::default() })]
 
     #[test]
     fn random_keys_do_no_harm(
