@@ -117,6 +117,8 @@ pub struct About {
     pub notices: Vec<String>,
     /// What the configuration says about the UI itself.
     pub wishes: Option<Wishes>,
+    /// The folder of specs in the project, if the configuration names one.
+    pub specs_directory: Option<String>,
 }
 
 /// What the configuration says about the UI itself.

@@ -148,5 +148,6 @@ fn about(
             light: wishes.theme == UiTheme::Light,
             mouse: wants_mouse && wishes.mouse.unwrap_or(true),
         }),
+        specs_directory: configuration.specs_directory(),
     })
 }

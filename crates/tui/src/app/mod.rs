@@ -13,6 +13,7 @@ mod sheets;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use attache::host::call_log::call_log_folder;
 use attache::host::catalog::ListKind;
 use attache::host::events::{Event, EventKind};
 use attache::host::questions::Question;
@@ -283,6 +284,12 @@ impl App {
 
     fn on_connected(&mut self, connected: Connected) {
         self.snapshot = connected.snapshot;
+        if let Some(logs) = &connected.about.logs {
+            self.specs.set_log(call_log_folder(logs));
+        }
+        if let Some(folder) = &connected.about.specs_directory {
+            self.specs.set_specs_directory(folder.clone());
+        }
         if let Some(wishes) = &connected.about.wishes {
             self.set_up(wishes);
         }
