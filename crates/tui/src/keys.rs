@@ -497,9 +497,37 @@ impl KeyMap {
     }
 }
 
+/// The whole table as Markdown, for the documentation.
+pub fn markdown() -> String {
+    let mut page = String::new();
+    let mut context = None;
+    for binding in TABLE {
+        if context != Some(binding.context) {
+            context = Some(binding.context);
+            let name = binding.context.name();
+            page.push_str(&format!("\n### {name}\n\n| Key | Does | Name |\n|---|---|---|\n"));
+        }
+        let keys: Vec<String> = binding.keys.iter().map(|key| format!("`{key}`")).collect();
+        let (help, name) = (binding.help, binding.name);
+        page.push_str(&format!("| {} | {help} | `{name}` |\n", keys.join(" ")));
+    }
+    page
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_documentation_has_the_table() {
+        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/ui.md");
+        let page = std::fs::read_to_string(file).unwrap();
+        assert!(
+            page.ends_with(&markdown()),
+            "the keys in docs/ui.md are out of date; to print them anew:\n\
+             cargo run -p attache-tui --example keys"
+        );
+    }
 
     fn event(text: &str) -> KeyEvent {
         let chord = Chord::parse(text).unwrap();
