@@ -46,8 +46,6 @@ pub enum Context {
     Dialog,
     /// The line in which a filter or a search is typed.
     Filter,
-    /// The palette.
-    Palette,
 }
 
 impl Context {
@@ -71,7 +69,6 @@ impl Context {
             Self::Answer => "answer",
             Self::Dialog => "question",
             Self::Filter => "filter",
-            Self::Palette => "palette",
         }
     }
 }
@@ -239,11 +236,6 @@ actions! {
         FilterUp "filter-up" ["up", "ctrl-p"] "up";
         FilterDown "filter-down" ["down", "ctrl-n"] "down";
     }
-    Palette {
-        PaletteUp "palette-up" ["up", "ctrl-p"] "up";
-        PaletteDown "palette-down" ["down", "ctrl-n"] "down";
-        PaletteGo "palette-go" ["enter"] "go";
-    }
     Specs {
         SpecNew "spec-new" ["n"] "new spec";
         SpecRun "spec-run" ["r"] "run a command";
@@ -252,8 +244,6 @@ actions! {
         SpecSave "spec-save" ["ctrl-s"] "save the document";
         SpecCancel "spec-cancel" ["x", "c"] "cancel what runs";
         SpecRetry "spec-retry" ["R"] "try again";
-        SpecDelete "spec-delete" ["d"] "delete";
-        SpecWorktrees "spec-worktrees" ["w"] "worktrees";
     }
 }
 

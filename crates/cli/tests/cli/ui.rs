@@ -249,3 +249,93 @@ fn a_host_in_the_background_is_used() {
     assert!(running > 0, "the servers of the background host have ended");
     assert!(launch.tag().wait_until_gone(Duration::from_secs(20)).is_ok());
 }
+
+/// A question that belongs to the call a person looks at opens by itself, and its answer reaches
+/// the server.
+#[test]
+fn questions_of_a_server_are_answered_where_they_arise() {
+    let form = json!({
+        "message": "who are you?",
+        "requestedSchema": {
+            "type": "object", "required": ["name"],
+            "properties": {"name": {"type": "string"}},
+        },
+    });
+    let sample = json!({
+        "messages": [{"role": "user", "content": {"type": "text", "text": "say a colour"}}],
+        "maxTokens": 10,
+    });
+    let launch = Script::legacy("2025-11-25")
+        .on(
+            When::tool("ask_me"),
+            [
+                Action::ask("elicitation/create", form),
+                Action::ask("sampling/createMessage", sample),
+                Action::text("thank you"),
+            ],
+        )
+        .launch()
+        .unwrap();
+    let home = home("ui-questions", &table("chaos", &launch));
+    let mut screen = open(&home, &[], 120, 36);
+    see(&screen, "ask_me");
+    screen.type_in("/ask_me");
+    see(&screen, "1 of");
+    screen.type_in(ENTER);
+    screen.type_in(ENTER);
+    screen.type_in(F2);
+    see(&screen, "who are you?");
+    screen.type_in(ENTER);
+    screen.type_in("Ada");
+    see(&screen, "Ada");
+    screen.type_in(F2);
+    see(&screen, "say a colour");
+    let answers = |text: &str| {
+        let received = launch.received().unwrap();
+        let lines = received.iter().map(ToString::to_string);
+        lines.filter(|line| line.contains(text)).count()
+    };
+    assert_eq!(answers(r#""content":{"name":"Ada"}"#), 1);
+    screen.type_in("mauve");
+    screen.type_in(F2);
+    see(&screen, "thank you");
+    assert_eq!(answers("mauve"), 1);
+    screen.type_in("q");
+    assert_eq!(screen.finish().0, 0);
+}
+
+/// S4: a tool that is not what was approved is marked, its difference shown, and approved from it.
+#[test]
+fn a_drifted_tool_is_approved_from_its_difference() {
+    let with = |description: &str| {
+        let tool = json!({"name": "pay", "description": description,
+                          "inputSchema": {"type": "object"}});
+        Script::legacy("2025-11-25").tools([tool]).launch().unwrap()
+    };
+    let (before, after) = (with("pays a little"), with("pays everything"));
+    let program = |launch: &Launch| {
+        let words: Vec<String> = words_of(launch).iter().map(|word| format!("'{word}'")).collect();
+        format!("#!/bin/sh\nexec {}\n", words.join(" "))
+    };
+    let home = Folder::new("ui-drift");
+    let server = home.write("server.sh", &program(&before));
+    std::fs::create_dir_all(home.path().join(".config/attache")).unwrap();
+    let words = ["sh".to_owned(), server.display().to_string()];
+    home.write(".config/attache/attache.toml", &toml_server("bank", &words));
+    let mut screen = open(&home, &[], 120, 30);
+    see(&screen, "pays a little");
+    screen.type_in("q");
+    assert_eq!(screen.finish().0, 0);
+    home.write("server.sh", &program(&after));
+    let mut screen = open(&home, &[], 120, 30);
+    see(&screen, "drifted");
+    screen.type_in("/pay");
+    screen.type_in(ENTER);
+    screen.type_in("p");
+    see(&screen, "approves it as it is now");
+    see(&screen, "pays everything");
+    screen.type_in(ENTER);
+    gone(&screen, "drifted");
+    screen.type_in("q");
+    assert_eq!(screen.finish().0, 0);
+}
