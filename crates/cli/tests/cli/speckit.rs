@@ -502,7 +502,7 @@ fn the_specs_tab_runs_the_whole_chain_with_an_agent_of_the_user() {
     see(&screen, "What is it about?");
     screen.type_in("Search notes by tag\r\r");
     see(&screen, "specify done");
-    see(&screen, "stderr   on it");
+    see(&screen, "Written by the agent sh.");
     for (keys, done, phase) in [
         ("rp", "plan done", "001-search-notes-tag"),
         ("rt", "tasks done", "implement 0/4"),
