@@ -45,6 +45,14 @@ pub(crate) enum Condition {
 }
 
 impl Query {
+    /// Whether words have to stand one behind the other.
+    pub(crate) fn has_phrase(&self) -> bool {
+        let mut conditions = self.clauses.iter().map(|it| &it.condition);
+        conditions.any(
+            |it| matches!(it, Condition::Phrase(words) | Condition::Path(words) if words.len() > 1),
+        )
+    }
+
     /// Reads a query. One without any words looks for everything.
     pub(crate) fn parse(text: &str) -> Self {
         let text = cut(text);

@@ -83,8 +83,15 @@ fn main() -> Result<(), Box<dyn Error>> {
         &server[..],
     ]
     .concat();
-    let mut ways = [Server::start(&server)?, Server::start(&tap)?];
-    let mut took = [Vec::new(), Vec::new()];
+    // Two more processes in the way cost two more wake-ups, whatever they do: that is the floor.
+    let bare = format!("cat | '{attache}' serve demo --era legacy | cat");
+    let bare = ["sh", "-c", &bare];
+    let mut ways = [
+        Server::start(&server)?,
+        Server::start(&tap)?,
+        Server::start(&bare)?,
+    ];
+    let mut took = [Vec::new(), Vec::new(), Vec::new()];
     let mut id = 0;
     for turn in 0..TURNS {
         for (way, took) in ways.iter_mut().zip(&mut took) {
@@ -105,13 +112,16 @@ fn main() -> Result<(), Box<dyn Error>> {
         times.sort_by(f64::total_cmp);
         times[((times.len() - 1) as f64 * part) as usize]
     };
-    let [mut direct, mut tapped] = took;
+    let [mut direct, mut tapped, mut bare] = took;
     println!("{} calls each way, µs", direct.len());
     for (name, part) in [("p50", 0.5), ("p90", 0.9), ("p99", 0.99)] {
         let (without, with) = (at(&mut direct, part), at(&mut tapped, part));
+        let bare = at(&mut bare, part);
         println!(
-            "{name}: {without:.1} without, {with:.1} with the tap: {:.1} added",
-            with - without
+            "{name}: {without:.1} without, {with:.1} with the tap, {bare:.1} through cat: {:.1} added, \
+             {:.1} more than cat",
+            with - without,
+            with - bare
         );
     }
     let kept = std::fs::metadata(&file)?.len();

@@ -36,16 +36,23 @@ pub(crate) struct Hit {
 impl SearchIndex {
     /// The best `limit` notes for a query.
     pub(crate) fn search(&self, query: &Query, limit: usize) -> Result<Found, IndexError> {
+        let has_phrase = query.has_phrase();
         let query = self.translated(query);
         contained(|| {
             let searcher = self.reader.searcher();
-            // Counting takes no scores and finding the best skips most notes, so each is done on
-            // its own.
-            let total = searcher.search(&query, &Count)?;
             let best = TopDocs::with_limit(limit.max(1)).order_by_score();
+            // Counting takes no scores and finding the best skips most notes, so each is done on
+            // its own; but a phrase is looked for in every note either way.
+            let (total, found) = match has_phrase {
+                true => searcher.search(&query, &(Count, best))?,
+                false => {
+                    let total = searcher.search(&query, &Count)?;
+                    (total, searcher.search(&query, &best)?)
+                }
+            };
             let mut hits = Vec::new();
             let mut segment = None;
-            for (score, address) in searcher.search(&query, &best)? {
+            for (score, address) in found {
                 let columns = match segment.take() {
                     Some((number, columns)) if number == address.segment_ord => columns,
                     _ => Columns::of(searcher.segment_reader(address.segment_ord))?,
