@@ -3,20 +3,24 @@
 //! Stands between a command and its servers. Owns what happens besides the command's own requests:
 //! signals, the servers' logs and stderr, questions to the user, and the end.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use attache::Client;
 use attache::client::ShutdownForm;
-use attache::host::catalog::{Aggregate, Listable, RejectedEntry};
+use attache::host::cache::{CacheScope, Freshness};
+use attache::host::catalog::{Aggregate, Listable, Outcome, ServerAnswer};
 use attache::host::config::ServerName;
 use attache::host::events::{Event, EventKind};
+use attache::host::names::ToolName;
 use attache::host::snapshot::ServerState;
 use attache::host::{Accounts, Error, Host, ReadAnswer};
 use attache::protocol::{GetPromptResult, Json, LogLevel, Payload, ProgressParams};
+use attache_attach::{Found, RemoteCall, RemoteError, RemoteHost};
 use tokio::task::JoinHandle;
 
 use crate::ask::{self, Asker, Consent, Face, TerminalQuestions};
-use crate::attach::{Attached, RemoteCall};
+use crate::attached;
 use crate::configuration::problem_failure;
 use crate::failure::{self, Failure};
 use crate::interrupt::Interrupts;
@@ -34,6 +38,15 @@ const WRITE_PATIENCE: Duration = Duration::from_millis(500);
 /// How long stderr may take to be read to its end when it is being shown.
 const STDERR_PATIENCE: Duration = Duration::from_millis(10);
 
+/// How a tool is called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Way {
+    /// As a request that is answered.
+    Request,
+    /// As a task whose result is fetched, because the tool takes nothing else (2025-11-25).
+    Task,
+}
+
 /// Names of servers that are longer than this break their column.
 const WIDEST_NAME: usize = 24;
 
@@ -50,7 +63,7 @@ pub(crate) struct CommandHost {
     interrupts: Interrupts,
     shutdown: ShutdownForm,
     /// A process that keeps the servers running.
-    attached: Option<Attached>,
+    attached: Option<RemoteHost>,
     timeout: Option<Duration>,
     is_approved: bool,
     listener: Option<JoinHandle<()>>,
@@ -64,7 +77,7 @@ impl CommandHost {
     /// With a process that keeps them running, most requests go there.
     pub(crate) fn open(
         selection: ServerSelection,
-        attached: Option<Attached>,
+        attached: Option<RemoteHost>,
         output: &Output,
     ) -> Result<Self, Failure> {
         Self::open_with(selection, attached, output, Asker::usual(output))
@@ -73,7 +86,7 @@ impl CommandHost {
     /// The same, asking another than the person at the terminal.
     pub(crate) fn open_with(
         selection: ServerSelection,
-        attached: Option<Attached>,
+        attached: Option<RemoteHost>,
         output: &Output,
         asker: Asker,
     ) -> Result<Self, Failure> {
@@ -186,47 +199,69 @@ impl CommandHost {
     }
 
     /// The process that keeps the servers running, if there is one.
-    pub(crate) fn attached(&self) -> Option<&Attached> {
+    pub(crate) fn attached(&self) -> Option<&RemoteHost> {
         self.attached.as_ref()
     }
 
-    /// A list from the process that keeps the servers running. None if there is none, or it has not
-    /// all of it.
-    pub(crate) async fn list_of_attached<T: Listable>(
+    /// What the process that keeps the servers running answers. None if there is none, or it cannot
+    /// say: then the command finds out by itself.
+    pub(crate) async fn from_attached<T>(
         &self,
-    ) -> Result<Option<Aggregate<T>>, Failure> {
+        ask: impl AsyncFnOnce(&RemoteHost, Option<&str>) -> Result<T, RemoteError>,
+    ) -> Result<Option<T>, Failure> {
         let Some(attached) = &self.attached else {
             return Ok(None);
         };
         let server = self.only_server();
-        let server = server.as_ref().map(ServerName::as_str);
-        self.unless_interrupted(attached.list(server)).await
+        let asked = ask(attached, server.as_ref().map(ServerName::as_str));
+        self.unless_interrupted(asked).await.map(Result::ok)
+    }
+
+    /// A list from that process, if it has all of it.
+    pub(crate) async fn list_of_attached<T: Listable>(
+        &self,
+    ) -> Result<Option<Aggregate<T>>, Failure> {
+        let list = async |host: &RemoteHost, server: Option<&str>| host.list(server, None).await;
+        let list: Option<Aggregate<T>> = self.from_attached(list).await?;
+        let is_answer = |answer: &ServerAnswer| {
+            matches!(
+                answer.outcome,
+                Outcome::Ok | Outcome::NotOffered | Outcome::Disabled
+            )
+        };
+        Ok(list.filter(|list| list.servers.iter().all(is_answer)))
     }
 
     /// What is offered under a name, from that process.
     pub(crate) async fn find_in_attached<T: Listable>(
         &self,
         name: &str,
-    ) -> Result<Option<(ServerName, T, Vec<RejectedEntry>)>, Failure> {
-        let Some(attached) = &self.attached else {
-            return Ok(None);
-        };
-        let server = self.only_server();
-        let server = server.as_ref().map(ServerName::as_str);
-        self.unless_interrupted(attached.find(name, server)).await
+    ) -> Result<Option<Found<T>>, Failure> {
+        self.from_attached(async |host, server| host.find(name, server).await)
+            .await
     }
 
     /// The contents of a resource, from that process.
     pub(crate) async fn read_from_attached(
         &self,
         uri: &str,
+        server: Option<&str>,
     ) -> Result<Option<ReadAnswer>, Failure> {
-        let Some(attached) = self.attached.as_ref().filter(|_| self.timeout.is_none()) else {
+        if self.timeout.is_some() {
             return Ok(None);
-        };
-        let server = self.only_server();
-        let server = server.as_ref().map(ServerName::as_str);
-        self.unless_interrupted(attached.read(uri, server)).await
+        }
+        let read =
+            async |host: &RemoteHost, only: Option<&str>| host.read(uri, server.or(only)).await;
+        let read = self.from_attached(read).await?;
+        Ok(read.filter(|it| it.stale.is_none()).map(|read| ReadAnswer {
+            server: read.server,
+            contents: Arc::new(read.contents),
+            freshness: match read.age {
+                None => Freshness::Fetched,
+                Some(age) => Freshness::Fresh { age },
+            },
+            scope: CacheScope::Private,
+        }))
     }
 
     /// A prompt, from that process.
@@ -235,39 +270,55 @@ impl CommandHost {
         name: &str,
         arguments: &[(String, String)],
     ) -> Result<Option<GetPromptResult>, Failure> {
-        let Some(attached) = self.attached.as_ref().filter(|_| self.timeout.is_none()) else {
+        if self.timeout.is_some() {
             return Ok(None);
-        };
-        self.unless_interrupted(attached.prompt(name, arguments))
+        }
+        let arguments = arguments.iter().cloned().collect();
+        self.from_attached(async |host, _| host.prompt(name, arguments).await)
             .await
     }
 
-    /// A call that the process makes which keeps the servers running.
+    /// A call that the process makes which keeps the servers running; nothing if there is none.
     pub(crate) async fn call_by_attached(
         &self,
-        server: &str,
-        tool: &str,
+        tool: &ToolName,
         arguments: &Json,
+        way: Way,
         on_progress: Option<impl FnMut(ProgressParams)>,
-    ) -> Result<Payload, Failure> {
+    ) -> Result<Option<Payload>, Failure> {
         let Some(attached) = &self.attached else {
-            return Err(Failure::unexpected("no process keeps the servers running"));
-        };
-        let questions = match self.output.can_ask() {
-            true => ask::TOPICS.to_vec(),
-            false => Vec::new(),
+            return Ok(None);
         };
         let call = RemoteCall {
-            server,
-            tool,
-            arguments,
-            timeout: self.timeout,
-            approved: self.is_approved,
-            questions,
+            progress: on_progress.is_some(),
+            task: way == Way::Task,
+            ..self.remote_call(tool, arguments)
         };
-        let answers = TerminalQuestions::new(self.output.clone());
-        let made = attached.call(call, on_progress, &answers);
-        self.unless_interrupted(made).await?
+        let terminal = TerminalQuestions::new(self.output.clone());
+        let made = async {
+            let call = attached.call(&call).await?;
+            attached::conclude(call, attached, on_progress, &terminal).await
+        };
+        let made = self.unless_interrupted(made).await?;
+        let failed = |error| attached::call_failure(error, tool.server.as_str());
+        made.map(Some).map_err(failed)
+    }
+
+    /// A call as that process is asked for it.
+    pub(crate) fn remote_call(&self, tool: &ToolName, arguments: &Json) -> RemoteCall {
+        let timeout = self.timeout.map(|it| it.as_millis());
+        RemoteCall {
+            server: tool.server.to_string(),
+            tool: tool.tool.clone(),
+            arguments: arguments.clone(),
+            timeout_ms: timeout.map(|it| u64::try_from(it).unwrap_or(u64::MAX)),
+            approved: self.is_approved,
+            questions: match self.output.can_ask() {
+                true => ask::TOPICS.to_vec(),
+                false => Vec::new(),
+            },
+            ..RemoteCall::default()
+        }
     }
 
     async fn unless_interrupted<T>(&self, work: impl Future<Output = T>) -> Result<T, Failure> {

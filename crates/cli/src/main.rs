@@ -8,7 +8,7 @@
 mod args;
 mod arguments;
 mod ask;
-mod attach;
+mod attached;
 mod base64;
 mod command_host;
 mod commands;

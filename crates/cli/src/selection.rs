@@ -17,8 +17,9 @@ use attache::host::policy::{Answers, Lock, Pins};
 use attache::host::{Accounts, Error, Host, HostBuilder, Lifetime, configured_log_folder, nearest};
 use attache::protocol::LogLevel;
 use attache::{EraChoice, Proxy, Server};
+use attache_attach::Place;
 
-use crate::attach::Place;
+use crate::attached;
 use crate::configuration::{Configuration, problem_failure};
 use crate::failure::Failure;
 use crate::overrides::Overrides;
@@ -148,7 +149,7 @@ impl ServerSelection {
         selection.log_level = overrides.log_level;
         selection.timeout = overrides.timeout();
         if selection.typed.is_none() && overrides.can_share() {
-            selection.shared = Place::of_running(configuration);
+            selection.shared = attached::place_of_running(configuration);
         }
         if overrides.are_for_one_server() && selection.len() > 1 {
             return Err(Failure::usage("--env and --cwd are for one server")

@@ -67,7 +67,7 @@ pub enum EventKind {
         request: u64,
         /// Its method.
         method: Cow<'static, str>,
-        /// The tool, resource or prompt it names.
+        /// The tool, resource or prompt it names; of a resource, secrets removed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         about: Option<String>,
         /// Who wants it, if it is a call.
@@ -92,7 +92,7 @@ pub enum EventKind {
         /// How far it has to go.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         total: Option<f64>,
-        /// What it is doing; untrusted text.
+        /// What it is doing; untrusted text, secrets removed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         message: Option<String>,
     },
@@ -116,7 +116,7 @@ pub enum EventKind {
         /// Why.
         reason: String,
     },
-    /// A log message of the server; untrusted text.
+    /// A log message of the server; untrusted text, secrets removed.
     Log {
         /// How much it matters.
         level: String,

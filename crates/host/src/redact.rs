@@ -10,6 +10,8 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
+use attache_client::protocol::Json;
+
 use crate::config::ServerConfig;
 
 /// What stands where a secret was.
@@ -156,6 +158,17 @@ impl Redactor {
             return Cow::Borrowed(text);
         }
         Cow::Owned(hidden(text, &spans))
+    }
+
+    /// A JSON value with its secrets hidden. One that is no JSON any more, because a secret stood
+    /// outside of a string, becomes a string.
+    pub fn redact_json(&self, json: &Json) -> Json {
+        match self.redact(json.as_str()) {
+            Cow::Borrowed(_) => json.clone(),
+            Cow::Owned(text) => {
+                Json::parse(&text).unwrap_or_else(|_| serde_json::Value::from(text).into())
+            }
+        }
     }
 
     /// Where secrets are, in order and apart from each other.

@@ -10,6 +10,18 @@ thread_local! {
 }
 
 #[test]
+fn json_stays_json_without_its_secrets() {
+    for (json, shown) in [
+        (r#"{"a":[1,2]}"#, r#"{"a":[1,2]}"#),
+        (r#"{"password":"hunter2"}"#, r#"{"password":"***"}"#),
+        (r#"{"token":12345678}"#, r#""{\"token\":***}""#),
+    ] {
+        let json = Json::parse(json).unwrap();
+        assert_eq!(Redactor::new().redact_json(&json).as_str(), shown);
+    }
+}
+
+#[test]
 fn what_looks_secret_is_hidden() {
     let redactor = Redactor::new();
     for (text, expected) in [

@@ -5,13 +5,11 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
 
 use attache::host::catalog::{Aggregate, ListKind, Listable, Offered};
 use attache::host::events::EventKind;
 use attache::host::policy::PinState;
-use attache::host::{Watched, call_log};
+use attache::host::call_log;
 use attache::protocol::{CallToolResult, Json, ProgressParams, Tool};
 use attache_view::document::Document;
 use tokio::sync::mpsc::UnboundedReceiver;
@@ -168,7 +166,11 @@ impl Driver {
                 tokio::task::spawn_blocking(move || {
                     let drift = match backend.pin_state(&server, &tool) {
                         Ok(PinState::Drifted(drift)) => Some(Box::new(drift)),
-                        _ => None,
+                        Ok(_) => None,
+                        Err(problem) => {
+                            let notice = Notice::warning(problem.to_string());
+                            return mailbox.send(Message::Notice(notice));
+                        }
                     };
                     let tool = tool.name.clone();
                     mailbox.send(Message::Drift {
@@ -218,11 +220,11 @@ impl Driver {
                 Err(problem) => return tell(WatchNews::Ended(problem.to_string())),
             };
             tell(WatchNews::Began);
-            while let Some(told) = watch.next().await {
-                match told {
-                    Watched::Changed(_) => tell(WatchNews::Changed),
-                    Watched::Resubscribed => tell(WatchNews::Gap),
-                    Watched::Ended(error) => tell(WatchNews::Ended(error.to_string())),
+            while let Some(news) = watch.next().await {
+                let is_over = matches!(news, WatchNews::Ended(_));
+                tell(news);
+                if is_over {
+                    return;
                 }
             }
         });
@@ -294,27 +296,21 @@ fn pins(backend: &Backend, mailbox: &Mailbox, tools: &[Offered<Tool>]) {
         };
         (server.to_owned(), offered.entry.name.clone(), word)
     };
-    mailbox.send(Message::Pins(tools.iter().map(word).collect()));
+    // A background host keeps its pins to itself.
+    if matches!(backend, Backend::Own(_)) {
+        mailbox.send(Message::Pins(tools.iter().map(word).collect()));
+    }
 }
 
 async fn begin(id: JobId, work: Work, backend: Backend, mailbox: Mailbox) {
     let progress = mailbox.clone();
-    let number = Arc::new(AtomicU64::new(0));
-    let on_progress: OnProgress = Box::new({
-        let number = number.clone();
-        let mut is_told = false;
-        move |params: ProgressParams| {
-            let known = number.load(Ordering::Acquire);
-            if known != 0 && !std::mem::replace(&mut is_told, true) {
-                progress.send(Message::Job(id, JobNews::Numbered(known)));
-            }
-            let news = JobNews::Progress {
-                progress: params.progress,
-                total: params.total,
-                message: params.message,
-            };
-            progress.send(Message::Job(id, news));
-        }
+    let on_progress: OnProgress = Box::new(move |params: ProgressParams| {
+        let news = JobNews::Progress {
+            progress: params.progress,
+            total: params.total,
+            message: params.message,
+        };
+        progress.send(Message::Job(id, news));
     });
     let end = match work {
         Work::Call {
@@ -325,16 +321,17 @@ async fn begin(id: JobId, work: Work, backend: Backend, mailbox: Mailbox) {
             output_schema,
             ..
         } => {
+            let numbers = mailbox.clone();
             let call = CallWith {
                 server,
                 tool,
                 arguments,
                 timeout,
-                number: number.clone(),
+                on_number: Box::new(move |number| {
+                    numbers.send(Message::Job(id, JobNews::Numbered(number)));
+                }),
             };
-            let call = backend.call(call, on_progress);
-            let answer = numbered(id, &number, &mailbox, call).await;
-            match answer {
+            match backend.call(call, on_progress).await {
                 Ok(payload) => of_call(payload.as_bytes().to_vec(), output_schema).await,
                 Err(problem) => JobEnd::Failed(failed(&problem)),
             }
@@ -365,33 +362,6 @@ async fn begin(id: JobId, work: Work, backend: Backend, mailbox: Mailbox) {
         },
     };
     mailbox.send(Message::Job(id, JobNews::Ended(end)));
-}
-
-/// Awaits a call, and tells its number as soon as it has one, which is before anything is asked
-/// about it.
-async fn numbered<T>(
-    id: JobId,
-    number: &AtomicU64,
-    mailbox: &Mailbox,
-    call: impl Future<Output = T>,
-) -> T {
-    let mut call = std::pin::pin!(call);
-    let mut pause = Duration::from_millis(1);
-    loop {
-        tokio::select! {
-            biased;
-            answer = &mut call => return answer,
-            () = tokio::time::sleep(pause) => {
-                let known = number.load(Ordering::Acquire);
-                if known != 0 {
-                    mailbox.send(Message::Job(id, JobNews::Numbered(known)));
-                    return call.await;
-                }
-                // A server that has to be started first takes its time.
-                pause = (pause * 2).min(Duration::from_millis(200));
-            }
-        }
-    }
 }
 
 async fn of_call(payload: Vec<u8>, output_schema: Option<Json>) -> JobEnd {

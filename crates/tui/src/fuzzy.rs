@@ -69,6 +69,11 @@ impl Pattern {
         None
     }
 
+    /// Whether the pattern occurs without gaps.
+    pub(crate) fn is_whole_in(&self, name: &str) -> bool {
+        self.is_empty() || self.whole(name).is_some()
+    }
+
     /// Where the whole pattern occurs.
     fn whole(&self, name: &str) -> Option<usize> {
         let first = *self.letters.first()?;
@@ -125,15 +130,15 @@ mod tests {
 
     #[test]
     fn whole_words_and_beginnings_come_first() {
-        let order = |typed: &str, names: &[&str]| {
+        fn order(typed: &str, names: &[&'static str]) -> Vec<&'static str> {
             let pattern = Pattern::new(typed);
             let mut found: Vec<_> = names
                 .iter()
                 .filter_map(|name| Some((pattern.score(name)?, *name)))
                 .collect();
             found.sort_by_key(|(score, _)| std::cmp::Reverse(*score));
-            found.into_iter().map(|(_, name)| name).collect::<Vec<_>>()
-        };
+            found.into_iter().map(|(_, name)| name).collect()
+        }
         assert_eq!(
             order("note", &["no_test_e", "search_notes", "notes"]),
             ["notes", "search_notes", "no_test_e"]

@@ -128,7 +128,7 @@ actions! {
         Servers "servers" ["0"] "go to the servers";
         Palette "palette" [":", "ctrl-p"] "go to anything";
         Inbox "inbox" ["a"] "open questions";
-        Help "help" ["?", "f1"] "this help";
+        Help "help" ["?", "f1"] "help";
         Zoom "zoom" ["z"] "zoom the pane";
         Mouse "mouse" ["m"] "mouse on or off; off lets the terminal select";
         Redraw "redraw" ["ctrl-l"] "draw the screen again";
@@ -148,7 +148,7 @@ actions! {
         HalfUp "half-up" ["ctrl-u"] "half a page up";
         HalfDown "half-down" ["ctrl-d"] "half a page down";
         Open "open" ["enter"] "open";
-        Filter "filter" ["/"] "filter or search";
+        Filter "filter" ["/"] "filter";
         NextMatch "next-match" ["n"] "next match";
         PreviousMatch "previous-match" ["N"] "previous match";
         Copy "copy" ["y"] "copy";
@@ -163,7 +163,7 @@ actions! {
         Trust "trust" ["T"] "show the command and decide about trust";
     }
     Tools {
-        Pin "pin" ["p"] "what changed since it was approved";
+        Pin "pin" ["p"] "pin, and what changed since";
         Reload "reload" ["R"] "ask the servers again";
     }
     Resources {
@@ -433,16 +433,13 @@ impl KeyMap {
             meanings: HashMap::new(),
             keys: HashMap::new(),
         };
-        for (name, _) in overrides {
-            if !TABLE.iter().any(|binding| binding.name == name) {
-                problems.push(KeyProblem::NoSuchAction(name.clone()));
-            }
-        }
-        let is_overridden = |binding: &&Binding| overrides.iter().any(|(name, _)| name == binding.name);
         // What a person chose comes first, so that a default gives way to it.
-        for binding in TABLE.iter().filter(is_overridden) {
-            let written = overrides.iter().filter(|(name, _)| name == binding.name);
-            for key in written.flat_map(|(_, keys)| keys) {
+        for (name, keys) in overrides {
+            let Some(binding) = TABLE.iter().find(|binding| binding.name == name) else {
+                problems.push(KeyProblem::NoSuchAction(name.clone()));
+                continue;
+            };
+            for key in keys {
                 match Chord::parse(key) {
                     None => problems.push(KeyProblem::NoSuchKey(key.clone())),
                     Some(chord) => {
@@ -500,9 +497,37 @@ impl KeyMap {
     }
 }
 
+/// The whole table as Markdown, for the documentation.
+pub fn markdown() -> String {
+    let mut page = String::new();
+    let mut context = None;
+    for binding in TABLE {
+        if context != Some(binding.context) {
+            context = Some(binding.context);
+            let name = binding.context.name();
+            page.push_str(&format!("\n### {name}\n\n| Key | Does | Name |\n|---|---|---|\n"));
+        }
+        let keys: Vec<String> = binding.keys.iter().map(|key| format!("`{key}`")).collect();
+        let (help, name) = (binding.help, binding.name);
+        page.push_str(&format!("| {} | {help} | `{name}` |\n", keys.join(" ")));
+    }
+    page
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_documentation_has_the_table() {
+        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/ui.md");
+        let page = std::fs::read_to_string(file).unwrap();
+        assert!(
+            page.ends_with(&markdown()),
+            "the keys in docs/ui.md are out of date; to print them anew:\n\
+             cargo run -p attache-tui --example keys"
+        );
+    }
 
     fn event(text: &str) -> KeyEvent {
         let chord = Chord::parse(text).unwrap();

@@ -41,7 +41,7 @@ use attache::ElicitationModes;
 use attache::SamplingTools;
 use attache::host::questions::Askable;
 
-pub use backend::{Backend, OwnHost};
+pub use backend::{AttachedHost, Backend, OwnHost};
 pub use message::{About, Wishes};
 
 use keys::KeyMap;

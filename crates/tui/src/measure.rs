@@ -108,15 +108,6 @@ pub(crate) fn wrapped(text: &str, columns: usize) -> Vec<String> {
         .collect()
 }
 
-/// A size in bytes for people.
-pub(crate) fn size(bytes: usize) -> String {
-    let units = [(1_000_000_000, "GB"), (1_000_000, "MB"), (1_000, "kB")];
-    match units.iter().find(|(unit, _)| bytes >= *unit) {
-        Some((unit, name)) => format!("{}.{} {name}", bytes / unit, bytes % unit * 10 / unit),
-        None => format!("{bytes} bytes"),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

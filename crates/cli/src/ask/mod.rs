@@ -21,7 +21,6 @@ use attache::protocol::ElicitParams;
 use attache::{ElicitationModes, SamplingTools};
 use tokio::sync::{Mutex, mpsc};
 
-use crate::attach::Answers;
 use crate::output::{Output, Style, Text};
 #[cfg(feature = "chat")]
 pub(crate) use lending::LentModel;
@@ -258,12 +257,6 @@ impl TerminalQuestions {
     }
 }
 
-impl Answers for TerminalQuestions {
-    async fn answer(&self, question: &Question) -> Answer {
-        Self::answer(self, question).await
-    }
-}
-
 impl Dialogue {
     async fn ask_url(
         &self,
@@ -271,7 +264,7 @@ impl Dialogue {
         lines: &mut Lines,
     ) -> Result<Answer, NoAnswer> {
         let url = question.url.as_deref().unwrap_or_default();
-        let Some(host) = trustworthy_host(url) else {
+        let Some(host) = attache_view::host_to_visit(url) else {
             self.output.note(&format!(
                 "{} asks to visit an address that is not plain https; declined: {url}",
                 self.server
@@ -324,25 +317,6 @@ impl Dialogue {
         text.add(Style::Warning, problem).end_line();
         self.output.aside_text(&text);
     }
-}
-
-/// The host of an address that may be shown as one to visit: https, or http on this machine.
-fn trustworthy_host(url: &str) -> Option<&str> {
-    let (is_secure, rest) = match url.strip_prefix("https://") {
-        Some(rest) => (true, rest),
-        None => (false, url.strip_prefix("http://")?),
-    };
-    let authority = rest.split(['/', '?', '#', '\\']).next()?;
-    // `https://bank.example@evil.example/` is a trick.
-    if authority.is_empty() || authority.contains('@') {
-        return None;
-    }
-    let is_local = ["localhost", "127.0.0.1", "[::1]"].iter().any(|local| {
-        authority
-            .strip_prefix(local)
-            .is_some_and(|port| port.is_empty() || port.starts_with(':'))
-    });
-    (is_secure || is_local).then_some(authority)
 }
 
 /// Lines that the user types.

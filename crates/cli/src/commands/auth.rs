@@ -172,7 +172,8 @@ async fn status(selection: &ServerSelection, output: &Output) -> Result<(), Fail
 /// Logs in, with the browser of this machine where a person has to.
 async fn login(server: OneServer, output: &Output) -> Result<(), Failure> {
     let shown = output.clone();
-    let (name, oauth) = account(server, |accounts| {
+    let selection = selection(Some(server.name), &server.config)?;
+    let (name, oauth) = account(&selection, |accounts| {
         accounts
             .user_agent(Arc::new(SystemBrowser))
             .on_event(move |_, event| show(&event, &shown))
@@ -180,10 +181,37 @@ async fn login(server: OneServer, output: &Output) -> Result<(), Failure> {
     let interrupts = Interrupts::listen()?;
     let details = tokio::select! {
         biased;
-        details = oauth.login() => details.map_err(|error| failure(&name, error))?,
+        details = logged_in(&oauth, &name, selection) => details?,
         () = interrupts.raised() => return Err(crate::failure::cancelled().of(name.as_str())),
     };
-    tell_of_login(&name, details, output)
+    match details {
+        Some(details) => tell_of_login(&name, details, output),
+        None => output.done(
+            &format!("{name} needs no login: it answers without one"),
+            &Account::without_login(&name),
+        ),
+    }
+}
+
+/// Logs in; none if there is nowhere to, and the server does not ask for it.
+async fn logged_in(
+    oauth: &OAuth,
+    name: &ServerName,
+    selection: ServerSelection,
+) -> Result<Option<LoginDetails>, Failure> {
+    let error = match oauth.login().await {
+        Ok(details) => return Ok(Some(details)),
+        Err(error) => error,
+    };
+    if let AuthorizationError::Discovery { .. } = error {
+        let host = selection.tried_once().host()?.start();
+        let ready = host.ready(name.as_str()).await;
+        host.close().await;
+        if ready.is_ok() {
+            return Ok(None);
+        }
+    }
+    Err(failure(name, error))
 }
 
 fn tell_of_login(name: &ServerName, details: LoginDetails, output: &Output) -> Result<(), Failure> {
@@ -199,7 +227,8 @@ fn tell_of_login(name: &ServerName, details: LoginDetails, output: &Output) -> R
 
 /// Logs out, whatever the authorization server says to it.
 async fn logout(server: OneServer, output: &Output) -> Result<(), Failure> {
-    let (name, oauth) = account(server, |accounts| accounts)?;
+    let selection = selection(Some(server.name), &server.config)?;
+    let (name, oauth) = account(&selection, |accounts| accounts)?;
     let outcome = oauth
         .logout()
         .await
@@ -228,10 +257,9 @@ async fn logout(server: OneServer, output: &Output) -> Result<(), Failure> {
 
 /// The login at the one server that is meant.
 fn account(
-    server: OneServer,
+    selection: &ServerSelection,
     prepare: impl FnOnce(Accounts) -> Accounts,
 ) -> Result<(ServerName, OAuth), Failure> {
-    let selection = selection(Some(server.name), &server.config)?;
     let accounts = prepare(selection.accounts());
     let Some(server) = selection.servers().next() else {
         return Err(Failure::usage("which server is meant?"));

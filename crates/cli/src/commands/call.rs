@@ -16,7 +16,7 @@ use super::shape::Shape;
 use super::{Context, Known, Typed, Verb, listing, save};
 use crate::args::{ProgressArgs, ServerArgs};
 use crate::arguments::{self, Validation};
-use crate::command_host::CommandHost;
+use crate::command_host::{CommandHost, Way};
 use crate::failure::{self, Failure, Kind};
 use crate::output::{Format, Text, Verbosity, human};
 
@@ -92,13 +92,13 @@ impl Verb for Call {
         let session = context.open(selection).await?;
         let (server, name, form, promised, way) = if self.no_list {
             let found = match session.find_in_attached::<Tool>(&self.tool).await? {
-                Some((server, tool, _)) => ToolName::new(server, tool.name),
+                Some(found) => ToolName::new(found.server, found.entry.name),
                 None => session.run(session.host.resolve::<Tool>(&self.tool)).await?,
             };
             (found.server, found.tool, Form::any(), None, Way::Request)
         } else {
             let (server, tool) = listing::find::<Tool>(&self.tool, "tool", session, output).await?;
-            let way = Way::of(&tool, server.as_str(), session);
+            let way = way_of(&tool, server.as_str(), session);
             let form = Form::of_tool(&tool);
             (server, tool.name, form, tool.output_schema, way)
         };
@@ -115,39 +115,28 @@ impl Verb for Call {
                 output.note(&format!("left to the server to check: {unchecked}"));
             }
         }
+        let tool = ToolName::new(server.clone(), name.as_str());
+        let arguments = &assembled.arguments;
         if self.load.is_wanted() {
-            let arguments = Json::from_serialize(&assembled.arguments)
-                .map_err(|error| Failure::usage(error.to_string()))?;
-            let tool = ToolName::new(server.clone(), name.as_str());
-            return self.load.run(&tool, &arguments, session, output).await;
+            return self.load.run(&tool, arguments, session, output).await;
         }
         let progress = output.progress(&name, self.progress.progress);
         // What a person types is its own consent; pins, `deny` and `ask` hold all the same.
         let request = session
             .host
-            .call(
-                ToolName::new(server.clone(), name.as_str()),
-                &assembled.arguments,
-            )
+            .call(tool.clone(), arguments)
             .origin(CallOrigin::Person);
-        let payload = match (way, session.attached()) {
-            (Way::Request, Some(_)) => {
-                let call = session.call_by_attached(
-                    server.as_str(),
-                    &name,
-                    &assembled.arguments,
-                    progress.listener(),
-                );
-                progress.during(call).await?
-            }
-            (Way::Request, None) => {
+        let elsewhere = session.call_by_attached(&tool, arguments, way, progress.listener());
+        let payload = match (progress.during(elsewhere).await?, way) {
+            (Some(payload), _) => payload,
+            (None, Way::Request) => {
                 let request = match progress.listener() {
                     Some(listener) => request.on_progress(listener),
                     None => request,
                 };
                 progress.during(session.run(request.raw())).await?
             }
-            (Way::Task, _) => {
+            (None, Way::Task) => {
                 let work = as_task(request, server.as_str(), session);
                 progress.during(work).await?
             }
@@ -192,30 +181,19 @@ impl Verb for Call {
     }
 }
 
-/// How a tool is called.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Way {
-    /// As a request that is answered.
-    Request,
-    /// As a task whose result is fetched, because the tool takes nothing else (2025-11-25).
-    Task,
-}
-
-impl Way {
-    fn of(tool: &Tool, server: &str, session: &CommandHost) -> Self {
-        let execution = tool.execution.as_ref();
-        let support = execution.and_then(|execution| execution.task_support.as_deref());
-        if support != Some("required") {
-            return Self::Request;
-        }
-        // Such a tool is called by the command itself, which has to know what its server speaks.
-        if session.attached().is_some() {
-            return Self::Task;
-        }
-        match session.host.running(server) {
-            Some(client) if client.revision().features().experimental_tasks => Self::Task,
-            _ => Self::Request,
-        }
+fn way_of(tool: &Tool, server: &str, session: &CommandHost) -> Way {
+    let execution = tool.execution.as_ref();
+    let support = execution.and_then(|execution| execution.task_support.as_deref());
+    if support != Some("required") {
+        return Way::Request;
+    }
+    // What its server speaks is known where it runs.
+    if session.attached().is_some() {
+        return Way::Task;
+    }
+    match session.host.running(server) {
+        Some(client) if client.revision().features().experimental_tasks => Way::Task,
+        _ => Way::Request,
     }
 }
 

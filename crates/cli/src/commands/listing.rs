@@ -369,9 +369,9 @@ pub(super) async fn find<T: Listable>(
     session: &CommandHost,
     output: &Output,
 ) -> Result<(ServerName, T), Failure> {
-    if let Some((server, entry, rejected)) = session.find_in_attached::<T>(given).await? {
-        note_rejected(&server, what, &rejected, output);
-        return Ok((server, entry));
+    if let Some(found) = session.find_in_attached::<T>(given).await? {
+        note_rejected(&found.server, what, &found.rejected, output);
+        return Ok((found.server, found.entry));
     }
     let name = session.run(session.host.resolve::<T>(given)).await?;
     let server = name.server.clone();

@@ -1,13 +1,14 @@
 //! `attache ls`: which servers there are, and in what state.
 
 use std::collections::HashMap;
+use std::time::Duration;
 
-use attache::Client;
 use attache::host::catalog::{Aggregate, Listable, Outcome, ServerAnswer};
 use attache::host::config::ServerName;
 use attache::host::snapshot::{Offers, ServerSnapshot, ServerState};
 use attache::host::{Accounts, Error, Host};
 use attache::protocol::{Implementation, Prompt, Resource, ResourceTemplate, Tool};
+use attache_attach::{RemoteError, RemoteHost};
 use serde::Serialize;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
@@ -22,6 +23,10 @@ use crate::failure::Failure;
 use crate::output::json::{self, ErrorBody};
 use crate::output::{Format, Output, Style, Text, human};
 use crate::selection::BuiltIn;
+
+/// How long the process that keeps the servers running may take to tell of them. One whose servers
+/// are still starting cannot show how far they are, so the command then looks itself.
+const KEPT_PATIENCE: Duration = Duration::from_secs(2);
 
 /// Show the servers: state, era, revision, what they offer
 #[derive(Debug, clap::Args)]
@@ -90,7 +95,8 @@ struct Seen {
 }
 
 enum State {
-    Known(Box<ServerSnapshot>, Option<Client>),
+    /// With who it says it is.
+    Known(Box<ServerSnapshot>, Option<Implementation>),
     Misconfigured,
     /// Inside this executable, and not named on the command line.
     Waiting(&'static BuiltIn),
@@ -103,7 +109,15 @@ pub(super) async fn run(
 ) -> Result<(), Failure> {
     let built_in: Vec<&str> = session.waiting.iter().map(|it| it.name).collect();
     let column = session.name_column(&built_in);
-    let (servers, stopped) = look(completeness, session, output, column).await?;
+    let (servers, stopped) = match kept(session).await? {
+        Some(servers) => {
+            if output.format == Format::Human {
+                output.text(&texts(&servers, column))?;
+            }
+            (servers, None)
+        }
+        None => look(completeness, session, output, column).await?,
+    };
     if output.format == Format::Json {
         let servers = servers.iter().map(Seen::document).collect();
         output.document(&json::write(&Document { servers }))?;
@@ -130,6 +144,35 @@ pub(super) async fn run(
         Format::Human => failure.hint("--partial is content with those that answer"),
         Format::Json => failure,
     })
+}
+
+/// What the process that keeps the servers running says of them. None if there is none, it is not
+/// content with all of them, or it takes long to say.
+async fn kept(session: &CommandHost) -> Result<Option<Vec<Seen>>, Failure> {
+    let ask = async |host: &RemoteHost, only: Option<&str>| {
+        let asked = tokio::time::timeout(KEPT_PATIENCE, host.servers(only));
+        asked.await.unwrap_or(Err(RemoteError::Lost))
+    };
+    let Some(servers) = session.from_attached(ask).await? else {
+        return Ok(None);
+    };
+    let servers = servers.into_iter().map(|known| {
+        let counts = (known.server.state == ServerState::Ready).then(|| known.server.offers.into());
+        let name = known.server.name.to_string();
+        Seen {
+            counts,
+            ..Seen::new(&name, State::Known(Box::new(known.server), known.server_info))
+        }
+    });
+    Ok(Some(servers.chain(Seen::without_host(session)).collect()))
+}
+
+fn texts(servers: &[Seen], column: usize) -> Text {
+    let mut text = Text::new();
+    for server in servers {
+        text.append(server.text(column));
+    }
+    text
 }
 
 /// Asks all servers for their tools, and those that answer for what else they have; none waits for
@@ -195,7 +238,8 @@ async fn look(
     looking.abort_all();
     let answers = whole.map(|whole| (whole.servers, whole.entries));
     let (answers, entries) = answers.unwrap_or_default();
-    let mut states: HashMap<ServerName, _> = host.snapshot().servers.into_iter().map(|it| (it.name.clone(), it)).collect();
+    let states = host.snapshot().servers.into_iter();
+    let mut states: HashMap<ServerName, _> = states.map(|it| (it.name.clone(), it)).collect();
     for (_, server) in &seen {
         states.remove(server.name.as_str());
     }
@@ -211,8 +255,7 @@ async fn look(
         });
     }
     late.sort_by(|(_, one), (_, other)| one.name.cmp(&other.name));
-    let others = session.misconfigured.iter().map(Seen::misconfigured);
-    let others = others.chain(session.waiting.iter().map(|it| Seen::waiting(it)));
+    let others = Seen::without_host(session);
     late.extend(others.map(|server| (usize::MAX, server)));
     if is_watched {
         for (_, server) in &late {
@@ -226,11 +269,7 @@ async fn look(
     }
     let seen: Vec<Seen> = seen.into_iter().map(|(_, server)| server).collect();
     if prints && !is_watched {
-        let mut text = Text::new();
-        for server in &seen {
-            text.append(server.text(column));
-        }
-        output.text(&text)?;
+        output.text(&texts(&seen, column))?;
     }
     Ok((seen, stopped))
 }
@@ -306,11 +345,10 @@ impl Looker {
             }
             _ => (None, counts),
         };
-        let client = self.host.running(name.as_str());
         Seen {
             name: name.to_string(),
             state: match state {
-                Some(state) => State::Known(Box::new(state), client),
+                Some(state) => State::Known(Box::new(state), server_info(&self.host, &name)),
                 None => State::Misconfigured,
             },
             counts,
@@ -374,9 +412,15 @@ impl Seen {
 
     /// A server that a person did not want to wait for.
     fn silent(server: ServerSnapshot, host: &Host) -> Self {
-        let client = host.running(server.name.as_str());
         let name = server.name.clone();
-        Self::new(name.as_str(), State::Known(Box::new(server), client))
+        let server_info = server_info(host, &name);
+        Self::new(name.as_str(), State::Known(Box::new(server), server_info))
+    }
+
+    /// Those that no host knows: written down wrongly, or inside this executable and not named.
+    fn without_host(session: &CommandHost) -> impl Iterator<Item = Self> {
+        let misconfigured = session.misconfigured.iter().map(Self::misconfigured);
+        misconfigured.chain(session.waiting.iter().map(|it| Self::waiting(it)))
     }
 
     fn misconfigured((name, failure): &(String, Failure)) -> Self {
@@ -390,9 +434,13 @@ impl Seen {
         Self::new(built_in.name, State::Waiting(built_in))
     }
 
+    fn is_disabled(&self) -> bool {
+        matches!(&self.state, State::Known(server, _) if server.state == ServerState::Disabled)
+    }
+
     fn has_answered(&self) -> bool {
         match &self.state {
-            State::Known(server, _) if server.state == ServerState::Disabled => true,
+            _ if self.is_disabled() => true,
             State::Known(server, _) => {
                 let is_ready = server.state == ServerState::Ready;
                 is_ready && self.counts.is_some() && self.remembered.is_none()
@@ -412,10 +460,10 @@ impl Seen {
 
     fn document(&self) -> ServerDocument<'_> {
         let (era, revision, server_info) = match &self.state {
-            State::Known(server, client) => (
+            State::Known(server, server_info) => (
                 server.era.as_deref(),
                 server.revision.as_deref(),
-                client.as_ref().and_then(Client::server),
+                server_info.as_ref(),
             ),
             State::Misconfigured | State::Waiting(_) => (None, None, None),
         };
@@ -450,11 +498,13 @@ impl Seen {
                 text.add(Style::Warning, &format!(", remembered from {age} ago; now "))
                     .add(Style::Warning, self.state());
             }
-            (State::Known(_, Some(client)), None) if self.trouble.is_none() => {
+            (State::Known(server, server_info), None)
+                if server.revision.is_some() && self.trouble.is_none() =>
+            {
                 if self.counts.is_none() {
                     text.add(Style::Warning, "has not listed what it offers");
                 }
-                text.faint(&format!(" · {}", identity(client)));
+                text.faint(&format!(" · {}", identity(server, server_info.as_ref())));
             }
             (State::Known(..), None) if !self.has_answered() && self.trouble.is_none() => {
                 text.add(Style::Warning, &format!("{} when it was stopped", self.state()));
@@ -471,9 +521,7 @@ impl Seen {
         }
         text.end_line();
         let indent = " ".repeat(column + 2);
-        let failure = self.trouble.as_ref();
-        let told = failure.filter(|_| !matches!(&self.state, State::Known(server, _) if server.state == ServerState::Disabled));
-        if let Some(failure) = told {
+        if let Some(failure) = self.trouble.as_ref().filter(|_| !self.is_disabled()) {
             let (cause, remedy) = match &self.diagnosis {
                 Some(diagnosis) => (&diagnosis.cause, diagnosis.remedy.as_deref()),
                 None => (&failure.message, failure.hint.as_deref()),
@@ -492,16 +540,21 @@ impl Seen {
 }
 
 /// Who a server says it is, and what it speaks.
-fn identity(client: &Client) -> String {
-    let revision = client.revision();
-    let speaks = format!("{} {revision}", revision.era());
-    match client.server() {
-        Some(server) => {
-            let title = server.title.as_deref().unwrap_or(&server.name);
-            format!("{title} {} · {speaks}", server.version)
+fn identity(server: &ServerSnapshot, server_info: Option<&Implementation>) -> String {
+    let (era, revision) = (&server.era, &server.revision);
+    let speaks: Vec<&str> = [era, revision].into_iter().flatten().map(String::as_str).collect();
+    let speaks = speaks.join(" ");
+    match server_info {
+        Some(info) => {
+            let title = info.title.as_deref().unwrap_or(&info.name);
+            format!("{title} {} · {speaks}", info.version)
         }
         None => speaks,
     }
+}
+
+fn server_info(host: &Host, server: &ServerName) -> Option<Implementation> {
+    host.running(server.as_str())?.server().cloned()
 }
 
 impl From<Offers> for Counts {

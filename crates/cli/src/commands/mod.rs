@@ -8,11 +8,11 @@ use std::cell::OnceCell;
 use attache::host::{Cause, Error};
 use attache::protocol::LogLevel;
 use attache::{ConnectError, Error as ClientError, HttpError};
+use attache_attach::RemoteHost;
 
 pub(crate) use self::complete::{Known, Typed};
 #[cfg(any(feature = "chat", feature = "ui"))]
 use crate::ask::Asker;
-use crate::attach::Attached;
 use crate::command_host::CommandHost;
 use crate::failure::{Exit, Failure};
 use crate::invocation::Invocation;
@@ -157,7 +157,9 @@ impl Context {
         }
         // What servers write to stderr is seen only where they are started.
         let attached = match selection.shared() {
-            Some(place) if self.output.verbosity == Verbosity::Normal => Attached::to(place).await,
+            Some(place) if self.output.verbosity == Verbosity::Normal => {
+                RemoteHost::connect(place).await
+            }
             _ => None,
         };
         let opened = match selection.at_usual_path() {

@@ -31,7 +31,7 @@ impl Verb for Read {
         let output = &context.output;
         let session = self.servers.open(context).await?;
         let progress = output.progress(&self.uri, self.progress.progress);
-        let answer = match session.read_from_attached(&self.uri).await? {
+        let answer = match session.read_from_attached(&self.uri, None).await? {
             Some(answer) => answer,
             None => {
                 let request = session.host.read(&self.uri);

@@ -93,9 +93,9 @@ impl Verb for Trust {
                 approve_tools(&server, &configuration, self.yes, self.lock, output).await
             }
             Target::All => {
-                let file = loaded.found.file.display();
+                let file = loaded.found.file.display().to_string();
                 let text = format!("{file} is approved; name a server to approve its tools");
-                output.text(&Text::line(&text))
+                output.done(&text, &FileDocument::of(&file, TrustState::Trusted))
             }
             Target::Command { .. } | Target::Url(_) => Err(Failure::usage(
                 "a server that is started on the spot needs no approval",
@@ -106,6 +106,48 @@ impl Verb for Trust {
     fn complete(typed: &Typed, known: &Known) -> Vec<String> {
         known.servers_at_first(typed)
     }
+}
+
+/// A file that is approved, for `--json`.
+#[derive(Serialize)]
+struct FileDocument<'a> {
+    file: &'a str,
+    /// What it was before: `new`, `changed` or `approved`.
+    was: &'static str,
+    approved: bool,
+}
+
+impl<'a> FileDocument<'a> {
+    fn of(file: &'a str, before: TrustState) -> Self {
+        Self {
+            file,
+            was: match before {
+                TrustState::New => "new",
+                TrustState::Changed => "changed",
+                TrustState::Trusted => "approved",
+            },
+            approved: true,
+        }
+    }
+}
+
+/// The tools of a server that are approved, for `--json`.
+#[derive(Serialize)]
+struct ToolsDocument<'a> {
+    server: &'a str,
+    tools: usize,
+    new: usize,
+    changed: usize,
+    /// The lock file, if it was written.
+    lock: Option<String>,
+    approved: bool,
+}
+
+/// Answers that were forgotten, for `--json`.
+#[derive(Serialize)]
+struct ForgottenDocument<'a> {
+    name: &'a str,
+    forgotten: usize,
 }
 
 /// An answer, for `--json`.
@@ -173,8 +215,13 @@ fn forget_answers(name: &str, config: &ConfigArgs, output: &Output) -> Result<()
             "nothing has been answered for {name}"
         ))
         .hint("`attache trust list` shows what has been")),
-        1 => output.text(&Text::line(&format!("forgotten: the answer for {name}"))),
-        count => output.text(&Text::line(&format!("forgotten: {count} answers for {name}"))),
+        forgotten => {
+            let text = match forgotten {
+                1 => format!("forgotten: the answer for {name}"),
+                count => format!("forgotten: {count} answers for {name}"),
+            };
+            output.done(&text, &ForgottenDocument { name, forgotten })
+        }
     }
 }
 
@@ -203,10 +250,11 @@ async fn approve_file(
     text.append(shown(&AsWritten::read(&loaded.text)));
     output.aside_text(&text);
     agreed("approve this file?", is_approved, output).await?;
+    let before = loaded.trust;
     loaded
         .approve(&trust)
         .map_err(|error| Failure::unexpected(format!("cannot remember it: {error}")))?;
-    output.text(&Text::line(&format!("{file} is approved")))
+    output.done(&format!("{file} is approved"), &FileDocument::of(&file, before))
 }
 
 /// A file word for word, with nothing hidden and nothing looked up (S20).
@@ -285,10 +333,18 @@ async fn approve_tools(
             state.map_err(|error| cannot("read what was approved", error))?,
         );
     }
+    let mut document = ToolsDocument {
+        server,
+        tools: tools.len(),
+        new: review.fresh,
+        changed: review.changed,
+        lock: None,
+        approved: true,
+    };
     if review.fresh + review.changed == 0 {
         let count = tools.len();
         let text = format!("all {count} tools of {server} are as you used or approved them");
-        return output.text(&Text::line(&text));
+        return output.done(&text, &document);
     }
     output.aside_text(&review.text);
     let question = format!("approve these tools of {server}?");
@@ -305,10 +361,11 @@ async fn approve_tools(
     let count = fresh + changed;
     let mut text = format!("{count} tools of {server} are approved, {changed} of them changed");
     if let Some(file) = &lock_file {
-        let count = tools.len();
-        text = format!("{text}; {} lists all {count}", file.display());
+        let (count, file) = (tools.len(), file.display().to_string());
+        text = format!("{text}; {file} lists all {count}");
+        document.lock = Some(file);
     }
-    output.text(&Text::line(&text))
+    output.done(&text, &document)
 }
 
 /// What there is to approve of a server's tools: each new or changed one, whole or as a difference.

@@ -2,10 +2,12 @@
 
 use std::io::IsTerminal as _;
 
+use attache::host::call_log::call_log_folder;
 use attache::host::config::UiTheme;
 use attache::host::configured_log_folder;
+use attache_attach::RemoteHost;
 use attache_tui::theme::ColorMode;
-use attache_tui::{ASKABLE, About, Backend, Ended, Options, OwnHost, Wishes};
+use attache_tui::{ASKABLE, About, AttachedHost, Backend, Ended, Options, OwnHost, Wishes};
 
 use super::{Context, Known, Typed, Verb};
 use crate::args::ServerArgs;
@@ -104,7 +106,18 @@ impl Ui {
     async fn connect(self, context: &Context) -> Result<(Backend, About), Failure> {
         let wants_mouse = !self.no_mouse;
         let (configuration, selection) = self.servers.named(self.name)?.configured()?;
-        let about = about(&configuration, &selection, wants_mouse)?;
+        let mut about = about(&configuration, &selection, wants_mouse)?;
+        // One that runs in the background has the servers already.
+        let running = match selection.shared() {
+            Some(place) => RemoteHost::connect(place).await,
+            None => None,
+        };
+        if let Some(running) = running {
+            about.is_attached = true;
+            let calls = about.logs.as_deref().map(call_log_folder);
+            let backend = Backend::Attached(AttachedHost::new(running, calls));
+            return Ok((backend, about));
+        }
         let asker = Asker::elsewhere(ASKABLE);
         let session = context.open_with(selection.kept(), asker).await?;
         let backend = Backend::Own(OwnHost::new(session.host.clone()));

@@ -5,12 +5,16 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use attache::host::Lifetime;
-use serde::{Deserialize, Serialize};
+use attache::host::config::ServerName;
+use attache::host::snapshot::ServerState;
+use attache_attach::{Place, RemoteHost, Service, is_held, listen};
+use serde::Serialize;
+use serde_json::json;
 
 use super::{Context, Known, Typed, Verb};
 use crate::args::ConfigArgs;
 use crate::ask;
-use crate::attach::{Attached, Place, Service, is_held, listen};
+use crate::attached::{self, explain};
 use crate::configuration::Configuration;
 use crate::failure::{Exit, Failure, Kind};
 use crate::interrupt::Interrupts;
@@ -69,11 +73,11 @@ impl Verb for Up {
         if self.foreground {
             return serve(&configuration, &place, self.idle).await;
         }
-        if let Some(attached) = Attached::to_any(&place).await {
-            if attached.welcome.refused.is_none() {
-                let process = attached.welcome.process;
+        if let Some(attached) = RemoteHost::connect_to_any(&place).await {
+            if attached.welcome().refused.is_none() {
+                let process = attached.welcome().process;
                 let text = format!("the servers are kept running already, by process {process}");
-                return output.text(&Text::line(&text));
+                return output.done(&text, &json!({"process": process, "started": false}));
             }
             // It keeps servers of another text of the file, or is of another version.
             attached.shut_down().await;
@@ -83,9 +87,9 @@ impl Verb for Up {
         let welcome = started(&place, &mut child).await?;
         let text = format!(
             "the servers of {} are kept running by process {welcome}",
-            place.file.display()
+            place.file().display()
         );
-        output.text(&Text::line(&text))
+        output.done(&text, &json!({"process": welcome, "started": true}))
     }
 
     fn complete(_: &Typed, _: &Known) -> Vec<String> {
@@ -99,7 +103,7 @@ pub(super) fn place_of(configuration: &Configuration) -> Result<Place, Failure> 
         return Err(Failure::config("there are no servers to keep running")
             .hint("`attache config path` says where attache.toml is looked for"));
     }
-    Place::of(configuration)?.ok_or_else(|| {
+    attached::place_of(configuration)?.ok_or_else(|| {
         Failure::config("there is no folder for a socket").hint("set XDG_RUNTIME_DIR or HOME")
     })
 }
@@ -144,8 +148,8 @@ impl Up {
 async fn started(place: &Place, child: &mut Child) -> Result<u32, Failure> {
     let listens = async {
         loop {
-            if let Some(attached) = Attached::to(place).await {
-                return Ok(attached.welcome.process);
+            if let Some(attached) = RemoteHost::connect(place).await {
+                return Ok(attached.welcome().process);
             }
             if let Ok(Some(_)) = child.try_wait() {
                 let mut said = String::new();
@@ -198,7 +202,7 @@ async fn serve(
     // Lists start the servers and are what most commands ask for first. What fails is tried again
     // by the command that needs it.
     let warming = tokio::spawn(async move { warm.list_tools().for_all().await.map(drop) });
-    let service = Service::new(host.clone(), place);
+    let service = Service::new(host.clone(), place, explain);
     let signal = interrupts.raised();
     service.run(&mut listener, idle, signal).await;
     warming.abort();
@@ -224,28 +228,27 @@ struct StatusDocument<'a> {
 }
 
 /// One server of a snapshot.
-#[derive(Deserialize, Serialize)]
+#[derive(Serialize)]
 struct KeptServer {
-    name: String,
-    state: String,
-    #[serde(default)]
+    name: ServerName,
+    state: ServerState,
     process_id: Option<u32>,
 }
 
-#[derive(Deserialize)]
-struct KeptServers {
-    servers: Vec<KeptServer>,
-}
-
 async fn status(place: &Place, output: &Output) -> Result<(), Failure> {
-    let Some(attached) = Attached::to_any(place).await else {
+    let Some(attached) = RemoteHost::connect_to_any(place).await else {
         let message = "no servers are kept running";
         return Err(Failure::new(Kind::Connect, Exit::Unreachable, message)
             .hint("`attache up` starts them"));
     };
-    let snapshot = attached.snapshot().await;
-    let snapshot = snapshot.and_then(|it| it.decode::<KeptServers>().ok());
-    let welcome = &attached.welcome;
+    // A process of another version may tell it in another way.
+    let servers = attached.snapshot().await.map(|it| it.servers);
+    let servers = servers.into_iter().flatten().map(|server| KeptServer {
+        name: server.name,
+        state: server.state,
+        process_id: server.process_id,
+    });
+    let welcome = attached.welcome();
     let unused = match welcome.refused.as_deref() {
         None => None,
         Some("version") => Some("it is of another version"),
@@ -259,8 +262,8 @@ async fn status(place: &Place, output: &Output) -> Result<(), Failure> {
         since_ms: welcome.since_ms,
         unused,
         socket: place.socket().display().to_string(),
-        key: &place.key,
-        servers: snapshot.map(|it| it.servers).unwrap_or_default(),
+        key: place.key(),
+        servers: servers.collect(),
     };
     if output.format == Format::Json {
         return output.document(&json::write(&status));
@@ -281,9 +284,9 @@ async fn status(place: &Place, output: &Output) -> Result<(), Failure> {
     }
     for server in &status.servers {
         text.plain("  ")
-            .add(Style::Name, &server.name)
+            .add(Style::Name, server.name.as_str())
             .plain("  ")
-            .faint(&server.state)
+            .faint(server.state.as_str())
             .end_line();
     }
     output.text(&text)

@@ -3,25 +3,31 @@
 use std::collections::BTreeMap;
 
 use attache::Change;
-use attache::host::Watched;
 use attache::host::config::ServerName;
+use attache::host::{ReadAnswer, Watched};
 use attache::protocol::{
     Notification, PromptsChanged, ReadResourceResult, ResourceUpdated, ResourcesChanged,
     SubscriptionFilter, ToolsChanged,
 };
+use attache_attach::RemoteHost;
 use serde::Serialize;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
 use super::{Context, Known, Typed, Verb, read};
 use crate::args::ServerArgs;
+use crate::attached::failure;
 use crate::command_host::CommandHost;
 use crate::failure::{Exit, Failure};
 use crate::output::{Format, Output, Style, Text, json};
 
 /// Print changes of resources and lists as they happen, until Ctrl-C
 #[derive(Debug, clap::Args)]
-#[command(after_help = "--json prints one JSON document per line.\n\nExample:\n  attache watch demo://clock --read")]
+#[command(after_help = "\
+--json prints one JSON document per line.
+
+Example:
+  attache watch demo://clock --read")]
 pub(crate) struct Watch {
     /// URIs of resources to watch
     #[arg(value_name = "URI")]
@@ -44,6 +50,9 @@ pub(crate) struct Watch {
 
 /// Changes of all servers that wait to be shown.
 const QUEUE: usize = 64;
+
+/// Where changes go, and in the end why there are no more.
+type News = mpsc::Sender<(ServerName, Result<Change, Failure>)>;
 
 /// One change, in the shape of the notification that brought it.
 #[derive(Serialize)]
@@ -72,24 +81,10 @@ impl Verb for Watch {
             ..SubscriptionFilter::default()
         };
         let session = self.servers.open(context).await?;
-        let mut watches = Vec::new();
-        for (server, part) in parts(&filter, session).await? {
-            let watch = session.host.watch_all(server.as_str(), part.clone());
-            let watch = session.run(watch).await?;
-            note_ungranted(&part, watch.granted(), server.as_str(), output);
-            watches.push(watch);
-        }
         let (sender, mut news) = mpsc::channel(QUEUE);
-        for mut watch in watches {
-            let sender = sender.clone();
-            tokio::spawn(async move {
-                let server = watch.server().clone();
-                while let Some(told) = watch.next().await {
-                    if sender.send((server.clone(), told)).await.is_err() {
-                        return;
-                    }
-                }
-            });
+        for (server, part) in parts(&filter, session).await? {
+            let granted = begin(&server, &part, session, sender.clone()).await?;
+            note_ungranted(&part, &granted, server.as_str(), output);
         }
         drop(sender);
         loop {
@@ -100,12 +95,11 @@ impl Verb for Watch {
                 told = news.recv() => told,
             };
             match told {
-                Some((server, Watched::Changed(change))) => {
+                Some((server, Ok(change))) => {
                     show(&change, self.read, server.as_str(), session, output).await?;
                 }
-                Some((server, Watched::Resubscribed)) => show_missed(server.as_str(), output)?,
-                Some((server, Watched::Ended(error))) => {
-                    let failure = Failure::from(error).of(server.as_str());
+                Some((server, Err(failure))) => {
+                    let failure = failure.of(server.as_str());
                     let message = format!("the watch ended: {failure}");
                     return Err(Failure { message, ..failure });
                 }
@@ -117,6 +111,47 @@ impl Verb for Watch {
     fn complete(_: &Typed, known: &Known) -> Vec<String> {
         known.uris()
     }
+}
+
+/// Begins to pass on the changes of a server, and gives what it agreed to tell of.
+async fn begin(
+    server: &ServerName,
+    part: &SubscriptionFilter,
+    session: &CommandHost,
+    news: News,
+) -> Result<SubscriptionFilter, Failure> {
+    let server = server.clone();
+    let watch = async |host: &RemoteHost, _: Option<&str>| host.watch(&server, part.clone()).await;
+    if let Some(mut watch) = session.from_attached(watch).await? {
+        let granted = watch.granted().clone();
+        tokio::spawn(async move {
+            loop {
+                let told = watch.next().await;
+                let is_end = told.is_err();
+                let told = told.map_err(failure);
+                if news.send((server.clone(), told)).await.is_err() || is_end {
+                    return;
+                }
+            }
+        });
+        return Ok(granted);
+    }
+    let watch = session.host.watch_all(server.as_str(), part.clone());
+    let mut watch = session.run(watch).await?;
+    let granted = watch.granted().clone();
+    tokio::spawn(async move {
+        while let Some(told) = watch.next().await {
+            let told = match told {
+                Watched::Changed(change) => Ok(change),
+                Watched::Resubscribed => Ok(Change::Missed),
+                Watched::Ended(error) => Err(error.into()),
+            };
+            if news.send((server.clone(), told)).await.is_err() {
+                return;
+            }
+        }
+    });
+    Ok(granted)
 }
 
 /// Which server is to be watched for what. Lists are those of all servers; a resource belongs to
@@ -136,7 +171,11 @@ async fn parts(
         }
     }
     for uri in filter.resource_subscriptions.iter().flatten() {
-        let owner = session.run(session.host.owner_of(uri)).await?;
+        let owner = async |host: &RemoteHost, _: Option<&str>| host.owner_of(uri).await;
+        let owner = match session.from_attached(owner).await? {
+            Some(owner) => owner,
+            None => session.run(session.host.owner_of(uri)).await?,
+        };
         let part: &mut SubscriptionFilter = parts.entry(owner).or_default();
         let uris = part.resource_subscriptions.get_or_insert_default();
         uris.push(uri.clone());
@@ -159,16 +198,14 @@ async fn show(
         Change::Missed => return show_missed(server, output),
     };
     let result = match (uri, reread) {
-        (Some(uri), true) => {
-            match session.run(session.host.read(uri).server(server)).await {
-                Ok(answer) => Some(answer.contents),
-                Err(failure) if failure.exit == Exit::Failed => {
-                    output.note(&format!("{uri} cannot be read: {failure}"));
-                    None
-                }
-                Err(failure) => return Err(failure),
+        (Some(uri), true) => match read_again(uri, server, session).await {
+            Ok(answer) => Some(answer.contents),
+            Err(failure) if failure.exit == Exit::Failed => {
+                output.note(&format!("{uri} cannot be read: {failure}"));
+                None
             }
-        }
+            Err(failure) => return Err(failure),
+        },
         _ => None,
     };
     match output.format {
@@ -190,6 +227,17 @@ async fn show(
             }
             output.text(&text)
         }
+    }
+}
+
+async fn read_again(
+    uri: &str,
+    server: &str,
+    session: &CommandHost,
+) -> Result<ReadAnswer, Failure> {
+    match session.read_from_attached(uri, Some(server)).await? {
+        Some(answer) => Ok(answer),
+        None => session.run(session.host.read(uri).server(server)).await,
     }
 }
 

@@ -21,6 +21,7 @@ use attache_view::document::Document;
 pub(crate) use board::Board;
 use parking_lot::{Mutex, MutexGuard};
 pub(crate) use progress::{Progress, ProgressDisplay};
+use serde::Serialize;
 pub(crate) use text::{Colour, Style, Text};
 
 use crate::failure::{Exit, Failure};
@@ -167,6 +168,14 @@ impl Output {
     /// Prints text for people.
     pub(crate) fn text(&self, text: &Text) -> Result<(), Failure> {
         self.write(self.stdout.render(text).as_bytes())
+    }
+
+    /// Says what was done: a sentence to a person, a document to a program.
+    pub(crate) fn done(&self, sentence: &str, document: &impl Serialize) -> Result<(), Failure> {
+        match self.format {
+            Format::Human => self.text(&Text::line(sentence)),
+            Format::Json => self.document(&json::write(document)),
+        }
     }
 
     /// Prints one JSON document on a line of its own.

@@ -422,8 +422,17 @@ fn a_server_without_a_login_says_so() {
         .expect(0)
         .document();
     assert_eq!(outcome["outcome"], "was_logged_out");
-    // It asks for nothing, so there is nowhere to log in.
-    let error = run(&["auth", "login", "--json", &remote.url])
+    // It asks for nothing, so there is nowhere to log in, and no need to.
+    let login = run(&["auth", "login", "--json", &remote.url]).expect(0);
+    assert_eq!(login.document()["state"], "no login needed here");
+    let said = run(&["auth", "login", &remote.url]).expect(0).stdout;
+    assert!(
+        said.contains("needs no login: it answers without one"),
+        "{said}"
+    );
+    // One that is not there at all is another matter.
+    let nowhere = remote.url.replace("/mcp", "/elsewhere");
+    let error = run(&["auth", "login", "--json", &nowhere])
         .expect(3)
         .error();
     assert_eq!(error["kind"], "auth");

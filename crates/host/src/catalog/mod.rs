@@ -88,7 +88,7 @@ impl From<&Rejected> for RejectedEntry {
 }
 
 /// What became of a server that was asked.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(tag = "outcome", rename_all = "snake_case")]
 pub enum Outcome {
     /// It answered, or what it answered before is still fresh.

@@ -3,7 +3,6 @@
 use std::future::IntoFuture;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use attache_client::protocol::{
@@ -30,7 +29,7 @@ pub struct Call {
     pub(super) arguments: Result<Json, String>,
     options: RequestOptions,
     pub(super) asker: CallOrigin,
-    number: Option<Arc<AtomicU64>>,
+    pub(super) number: Option<Box<dyn FnOnce(u64) + Send>>,
 }
 
 impl Host {
@@ -75,10 +74,10 @@ impl Call {
         self
     }
 
-    /// Has the call's number in this host written down here as soon as it has one, which is before
-    /// anything is asked about it.
-    pub fn numbered(mut self, number: Arc<AtomicU64>) -> Self {
-        self.number = Some(number);
+    /// Tells the call's number in this host as soon as it has one, which is before anything is
+    /// asked about it.
+    pub fn numbered(mut self, listener: impl FnOnce(u64) + Send + 'static) -> Self {
+        self.number = Some(Box::new(listener));
         self
     }
 
@@ -130,8 +129,8 @@ impl Call {
             origin: Some(self.asker),
             number: server_handle.shared.events.next_request(),
         };
-        if let Some(number) = &self.number {
-            number.store(about.number, Ordering::Release);
+        if let Some(listener) = self.number {
+            listener(about.number);
         }
         permit(&server_handle, &name, &arguments, about).await?;
         let mut outdating = Outdating::new(&server_handle, tool);

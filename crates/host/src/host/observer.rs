@@ -68,8 +68,8 @@ impl ServerObserver {
             .log(&self.name, &message.level, &self.clean(&text));
         self.shared.emit(&self.name, || EventKind::Log {
             level: message.level.clone(),
-            logger: message.logger.clone(),
-            data: message.data.clone(),
+            logger: message.logger.as_deref().map(|it| self.clean(it)),
+            data: self.redactor.redact_json(&message.data),
         });
     }
 

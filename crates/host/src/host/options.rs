@@ -1,7 +1,7 @@
 //! What a request to a server may be told besides what it asks for: its time, and who hears of its
 //! progress. Knows nothing of what the request is.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use attache_client::Request;
@@ -11,6 +11,7 @@ use parking_lot::Mutex;
 use super::server_handle::ServerHandle;
 use crate::call_log::{ProgressLog, Recording};
 use crate::events::EventKind;
+use crate::redact::Redactor;
 
 type ProgressListener = Arc<Mutex<dyn FnMut(ProgressParams) + Send>>;
 
@@ -55,6 +56,8 @@ impl RequestOptions {
         if listener.is_some() || server_handle.shared.events.is_heard() {
             let (shared, server) = (server_handle.shared.clone(), server_handle.name().clone());
             let log = self.progress_log.clone();
+            let config = server_handle.config();
+            let redactor = LazyLock::new(move || Redactor::for_servers([&*config]));
             request = request.on_progress(move |note| {
                 if let Some(log) = &log {
                     log.note(&note);
@@ -63,7 +66,10 @@ impl RequestOptions {
                     request: number,
                     progress: note.progress,
                     total: note.total,
-                    message: note.message.clone(),
+                    message: note
+                        .message
+                        .as_deref()
+                        .map(|it| redactor.redact(it).into_owned()),
                 };
                 shared.events.record(&server, progress);
                 if let Some(listener) = &listener {

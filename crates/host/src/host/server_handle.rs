@@ -93,7 +93,14 @@ impl<'a> RequestSpan<'a> {
         let sent = EventKind::Sent {
             request: about.number,
             method: about.method.into(),
-            about: about.name.map(str::to_owned),
+            about: about.name.map(|name| match about.method {
+                // An address may carry a secret, and names of tools and prompts do not.
+                ReadResource::NAME => {
+                    let redactor = Redactor::for_servers([&*server_handle.config()]);
+                    redactor.redact(name).into_owned()
+                }
+                _ => name.to_owned(),
+            }),
             origin: about.origin,
         };
         server_handle

@@ -42,6 +42,9 @@ impl Call {
             origin: Some(self.asker),
             number: server_handle.shared.events.next_request(),
         };
+        if let Some(listener) = self.number {
+            listener(about.number);
+        }
         permit(&server_handle, &name, &arguments, about).await?;
         let connection = server_handle
             .connection_after(0, Patience::Persistent)

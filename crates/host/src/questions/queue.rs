@@ -7,6 +7,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use attache_client::protocol::{CallTool, GetPrompt, Method as _, ReadResource, Root};
 use tokio::sync::oneshot;
@@ -34,17 +35,25 @@ pub struct Questions {
 #[derive(Debug)]
 pub struct Attached {
     core: Arc<Core>,
-    face: u64,
-    topics: Vec<Topic>,
+    number: u64,
+    face: Face,
     /// The number of the last question it was given.
     seen: u64,
+}
+
+/// What a face can answer.
+#[derive(Clone, Debug)]
+struct Face {
+    topics: Vec<Topic>,
+    /// The only call it is there for.
+    call: Option<(ServerName, Arc<AtomicU64>)>,
 }
 
 /// What the journal keeps besides the open questions themselves.
 #[derive(Default)]
 pub(crate) struct Queue {
     /// What each attached face can answer.
-    faces: BTreeMap<u64, Vec<Topic>>,
+    faces: BTreeMap<u64, Face>,
     faces_ever: u64,
     asked_ever: u64,
     /// Who waits for the answer to each open question.
@@ -72,21 +81,42 @@ impl Questions {
     /// Says that a face is here that answers questions of these kinds. While one is, they wait for
     /// an answer; when the last has gone, they are refused.
     pub fn attach(&self, topics: impl IntoIterator<Item = Topic>) -> Attached {
-        let topics: Vec<Topic> = topics.into_iter().collect();
+        self.add(Face {
+            topics: topics.into_iter().collect(),
+            call: None,
+        })
+    }
+
+    /// The same for a face that is there for one call only, whose number is put into `call` as soon
+    /// as there is one. Questions of its server that belong to no known request are its as well.
+    pub fn attach_to_call(
+        &self,
+        topics: impl IntoIterator<Item = Topic>,
+        server: ServerName,
+        call: Arc<AtomicU64>,
+    ) -> Attached {
+        self.add(Face {
+            topics: topics.into_iter().collect(),
+            call: Some((server, call)),
+        })
+    }
+
+    fn add(&self, face: Face) -> Attached {
         let queue = &mut self.core.lock().queue;
         queue.faces_ever += 1;
-        queue.faces.insert(queue.faces_ever, topics.clone());
+        queue.faces.insert(queue.faces_ever, face.clone());
         Attached {
             core: self.core.clone(),
-            face: queue.faces_ever,
-            topics,
+            number: queue.faces_ever,
+            face,
             seen: 0,
         }
     }
 
-    /// Whether a face is attached that answers such questions.
+    /// Whether a face is attached that answers such questions, of some call at least.
     pub fn can_ask(&self, topic: Topic) -> bool {
-        self.core.lock().queue.can_ask(topic)
+        let faces = &self.core.lock().queue.faces;
+        faces.values().any(|face| face.topics.contains(&topic))
     }
 
     /// Answers a question. The first answer that fits wins.
@@ -200,7 +230,7 @@ impl Attached {
     fn unseen(&self) -> Option<Arc<Question>> {
         let state = self.core.lock();
         let mut open = state.now.questions.iter();
-        open.find(|it| it.id > self.seen && self.topics.contains(&it.kind.topic()))
+        open.find(|it| it.id > self.seen && self.face.can_answer(it))
             .cloned()
     }
 }
@@ -208,9 +238,9 @@ impl Attached {
 impl Drop for Attached {
     fn drop(&mut self) {
         let withdrawn = self.core.change(|state| {
-            state.queue.faces.remove(&self.face);
+            state.queue.faces.remove(&self.number);
             let faces = std::mem::take(&mut state.queue.faces);
-            let nobody = |question: &Question| !can_ask(&faces, question.kind.topic());
+            let nobody = |question: &Question| !can_answer(&faces, question);
             let withdrawn = state.withdraw_all("no face is left to answer it", nobody);
             state.queue.faces = faces;
             withdrawn
@@ -226,14 +256,21 @@ impl Queue {
     pub(crate) fn forget_roots(&mut self, server: &ServerName) {
         self.roots.remove(server);
     }
+}
 
-    fn can_ask(&self, topic: Topic) -> bool {
-        can_ask(&self.faces, topic)
+impl Face {
+    fn can_answer(&self, question: &Question) -> bool {
+        let is_its = match (&self.call, question.request) {
+            (None, _) => true,
+            (Some((_, call)), Some(request)) => call.load(Ordering::Acquire) == request,
+            (Some((server, _)), None) => *server == question.server,
+        };
+        is_its && self.topics.contains(&question.kind.topic())
     }
 }
 
-fn can_ask(faces: &BTreeMap<u64, Vec<Topic>>, topic: Topic) -> bool {
-    faces.values().any(|topics| topics.contains(&topic))
+fn can_answer(faces: &BTreeMap<u64, Face>, question: &Question) -> bool {
+    faces.values().any(|face| face.can_answer(question))
 }
 
 impl State {
@@ -244,20 +281,21 @@ impl State {
         server: &ServerName,
         kind: QuestionKind,
     ) -> Option<(u64, oneshot::Receiver<Answer>)> {
-        let is_full = self.now.questions.len() >= MOST_QUESTIONS;
-        if is_full || !self.queue.can_ask(kind.topic()) {
-            return None;
-        }
-        self.queue.asked_ever += 1;
-        let id = self.queue.asked_ever;
-        let question = Arc::new(Question {
+        let id = self.queue.asked_ever + 1;
+        let question = Question {
             id,
             since_ms: now_ms(),
             request: request.or_else(|| self.only_asker(server)),
             server: server.clone(),
             who: kind.who(),
             kind,
-        });
+        };
+        let is_full = self.now.questions.len() >= MOST_QUESTIONS;
+        if is_full || !can_answer(&self.queue.faces, &question) {
+            return None;
+        }
+        self.queue.asked_ever = id;
+        let question = Arc::new(question);
         self.record(server, EventKind::Asked { question });
         let (sender, answer) = oneshot::channel();
         self.queue.waiting.insert(id, sender);

@@ -24,6 +24,10 @@ fn a_log_file_holds_stderr_log_messages_and_states_without_secrets() {
                 When::tool("chat"),
                 [
                     Action::log("warning", "low on hunter2secret"),
+                    Action::notify(
+                        "notifications/progress",
+                        json!({"progressToken": "$token", "progress": 1, "message": "with hunter2secret"}),
+                    ),
                     Action::text("ok"),
                 ],
             );
@@ -35,12 +39,14 @@ fn a_log_file_holds_stderr_log_messages_and_states_without_secrets() {
         let mut events = fleet.host.events();
         fleet.call("one/chat", json!({})).await.unwrap();
         // The line and the message are on their way through tasks of their own.
-        let (mut line, mut message) = (false, false);
-        while !(line && message) {
+        let (mut line, mut message, mut progress) = (false, false, false);
+        while !(line && message && progress) {
             let event = within("event", events.next()).await.unwrap();
-            let event = serde_json::to_value(&*event).unwrap();
-            line |= event["event"] == "stderr";
-            message |= event["event"] == "log";
+            let event = serde_json::to_string(&*event).unwrap();
+            assert!(!event.contains("hunter2secret"), "{event}");
+            line |= event.contains("\"stderr\"");
+            message |= event.contains("low on ***");
+            progress |= event.contains("with ***");
         }
         let secretless = serde_json::to_string(&fleet.host.snapshot()).unwrap();
         assert!(!secretless.contains("hunter2secret"));

@@ -209,11 +209,6 @@ impl App {
                 self.calls.has_asked = true;
                 self.effects.push(Effect::History);
             }
-            Tab::Activity if !self.activity.is_on => {
-                self.activity.is_on = true;
-                self.activity.follow();
-                self.effects.push(Effect::Frames);
-            }
             Tab::Specs => self.specs.shown(),
             _ => {}
         }

@@ -297,6 +297,7 @@ impl App {
             self.tell(Notice::warning(text::safe(notice)));
         }
         self.about = Some(connected.about);
+        self.effects.push(Effect::Frames);
         self.ask_for_lists();
         self.questions_changed();
     }

@@ -89,7 +89,8 @@ impl App {
             is_connected: self.about.is_some(),
             now_ms: self.now_ms,
         };
-        self.servers.draw(frame, inside, &seen, &about, is_focused);
+        let tools = self.tools.counts();
+        self.servers.draw(frame, inside, &seen, &about, &tools, is_focused);
     }
 
     fn draw_tab(&mut self, frame: &mut Frame<'_>, area: Rect) {

@@ -4,10 +4,10 @@
 //! take as long as it likes: none is called by the thread that draws. Dropping a request cancels it,
 //! and the server is told.
 
+mod attached;
 mod own;
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use attache::host::catalog::{Aggregate, Listable};
@@ -20,8 +20,9 @@ use attache::protocol::{
     GetPromptResult, Json, Payload, ProgressParams, ReadResourceResult, Tool,
 };
 
-use crate::message::{CompleteWith, Order};
+use crate::message::{CompleteWith, Order, WatchNews};
 
+pub use attached::AttachedHost;
 pub use own::OwnHost;
 
 /// Told of progress.
@@ -31,14 +32,14 @@ pub(crate) type OnProgress = Box<dyn FnMut(ProgressParams) + Send>;
 pub(crate) type OnPart<T> = Box<dyn FnMut(Aggregate<T>) + Send>;
 
 /// A tool call.
-#[derive(Clone, Debug)]
 pub(crate) struct CallWith {
     pub(crate) server: String,
     pub(crate) tool: String,
     pub(crate) arguments: Json,
     pub(crate) timeout: Option<Duration>,
-    /// Where the host's number of the call is written as soon as it has one.
-    pub(crate) number: Arc<AtomicU64>,
+    /// Told the host's number of the call as soon as it has one, which is before anything is asked
+    /// about it.
+    pub(crate) on_number: Box<dyn FnOnce(u64) + Send>,
 }
 
 /// A host.
@@ -46,12 +47,15 @@ pub(crate) struct CallWith {
 pub enum Backend {
     /// A host of this process.
     Own(OwnHost),
+    /// A host that runs in the background.
+    Attached(AttachedHost),
 }
 
 /// Events of a host.
 #[derive(Debug)]
 pub(crate) enum EventStream {
     Own(attache::host::events::Events),
+    Attached(attache_attach::RemoteEvents),
 }
 
 impl EventStream {
@@ -59,6 +63,7 @@ impl EventStream {
     pub(crate) async fn next(&mut self) -> Option<Arc<Event>> {
         match self {
             Self::Own(events) => events.next().await,
+            Self::Attached(events) => events.next().await,
         }
     }
 
@@ -66,6 +71,7 @@ impl EventStream {
     pub(crate) fn try_next(&mut self) -> Option<Arc<Event>> {
         match self {
             Self::Own(events) => events.try_next(),
+            Self::Attached(events) => events.try_next(),
         }
     }
 }
@@ -74,18 +80,46 @@ impl EventStream {
 #[derive(Debug)]
 pub(crate) enum FrameStream {
     Own(attache::host::frames::Frames),
+    Attached(attache_attach::RemoteFrames),
 }
 
 impl FrameStream {
     pub(crate) async fn next(&mut self) -> Option<Frame> {
         match self {
             Self::Own(frames) => frames.next().await,
+            Self::Attached(frames) => frames.next().await,
         }
     }
 
     pub(crate) fn try_next(&mut self) -> Option<Frame> {
         match self {
             Self::Own(frames) => frames.try_next(),
+            Self::Attached(frames) => frames.try_next(),
+        }
+    }
+}
+
+/// News of a resource that is watched.
+#[derive(Debug)]
+pub(crate) enum WatchStream {
+    Own(attache::host::Watch),
+    Attached(attache_attach::RemoteWatch),
+}
+
+impl WatchStream {
+    /// What happened; none when the watch has ended and said why.
+    pub(crate) async fn next(&mut self) -> Option<WatchNews> {
+        match self {
+            Self::Own(watch) => Some(match watch.next().await? {
+                attache::host::Watched::Changed(_) => WatchNews::Changed,
+                attache::host::Watched::Resubscribed => WatchNews::Gap,
+                attache::host::Watched::Ended(error) => WatchNews::Ended(error.to_string()),
+            }),
+            Self::Attached(watch) => Some(match watch.next().await {
+                Ok(attache::Change::Missed) => WatchNews::Gap,
+                Ok(_) => WatchNews::Changed,
+                Err(error) => WatchNews::Ended(error.to_string()),
+            }),
         }
     }
 }
@@ -119,6 +153,10 @@ impl Backend {
     pub(crate) async fn follow(&self) -> Result<(Snapshot, EventStream), Problem> {
         match self {
             Self::Own(host) => Ok(host.follow()),
+            Self::Attached(host) => {
+                let (snapshot, events) = host.follow().await?;
+                Ok((snapshot, EventStream::Attached(events)))
+            }
         }
     }
 
@@ -129,6 +167,7 @@ impl Backend {
     ) -> Result<Aggregate<T>, Problem> {
         match self {
             Self::Own(host) => host.list(on_part).await,
+            Self::Attached(host) => host.list(on_part).await,
         }
     }
 
@@ -140,6 +179,7 @@ impl Backend {
     ) -> Result<Payload, Problem> {
         match self {
             Self::Own(host) => host.call(call, on_progress).await,
+            Self::Attached(host) => host.call(call, on_progress).await,
         }
     }
 
@@ -152,6 +192,7 @@ impl Backend {
     ) -> Result<Arc<ReadResourceResult>, Problem> {
         match self {
             Self::Own(host) => host.read(server, uri, on_progress).await,
+            Self::Attached(host) => host.read(server, uri).await,
         }
     }
 
@@ -165,6 +206,7 @@ impl Backend {
     ) -> Result<GetPromptResult, Problem> {
         match self {
             Self::Own(host) => host.prompt(server, name, arguments, on_progress).await,
+            Self::Attached(host) => host.prompt(server, name, arguments).await,
         }
     }
 
@@ -172,6 +214,7 @@ impl Backend {
     pub(crate) async fn complete(&self, with: CompleteWith) -> Result<Vec<String>, Problem> {
         match self {
             Self::Own(host) => host.complete(with).await,
+            Self::Attached(host) => host.complete(with).await,
         }
     }
 
@@ -179,6 +222,7 @@ impl Backend {
     pub(crate) async fn answer(&self, question: u64, answer: Answer) -> Result<(), Problem> {
         match self {
             Self::Own(host) => host.answer(question, answer),
+            Self::Attached(host) => host.answer(question, answer).await,
         }
     }
 
@@ -186,6 +230,7 @@ impl Backend {
     pub(crate) async fn order(&self, server: &str, order: Order) -> Result<(), Problem> {
         match self {
             Self::Own(host) => host.order(server, order).await,
+            Self::Attached(host) => host.order(server, order).await,
         }
     }
 
@@ -193,6 +238,7 @@ impl Backend {
     pub(crate) fn pin_state(&self, server: &str, tool: &Tool) -> Result<PinState, Problem> {
         match self {
             Self::Own(host) => host.pin_state(server, tool),
+            Self::Attached(_) => Err(AttachedHost::no_pins(server, tool)),
         }
     }
 
@@ -200,6 +246,7 @@ impl Backend {
     pub(crate) fn accept_pin(&self, server: &str, tool: &Tool) -> Result<(), Problem> {
         match self {
             Self::Own(host) => host.accept_pin(server, tool),
+            Self::Attached(_) => Err(AttachedHost::no_pins(server, tool)),
         }
     }
 
@@ -207,6 +254,7 @@ impl Backend {
     pub(crate) async fn frames(&self) -> Option<FrameStream> {
         match self {
             Self::Own(host) => Some(host.frames()),
+            Self::Attached(host) => host.frames().await.map(FrameStream::Attached),
         }
     }
 
@@ -215,9 +263,10 @@ impl Backend {
         &self,
         server: &str,
         uri: &str,
-    ) -> Result<attache::host::Watch, Problem> {
+    ) -> Result<WatchStream, Problem> {
         match self {
-            Self::Own(host) => host.watch(server, uri).await,
+            Self::Own(host) => host.watch(server, uri).await.map(WatchStream::Own),
+            Self::Attached(host) => host.watch(server, uri).await.map(WatchStream::Attached),
         }
     }
 
@@ -225,6 +274,7 @@ impl Backend {
     pub(crate) fn call_log(&self) -> Option<std::path::PathBuf> {
         match self {
             Self::Own(host) => host.call_log(),
+            Self::Attached(host) => host.call_log(),
         }
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use attache::Host;
 use attache::host::catalog::{Aggregate, Listable};
@@ -40,8 +41,12 @@ impl OwnHost {
 
     pub(super) async fn list<T: Listable>(
         &self,
-        on_part: OnPart<T>,
+        mut on_part: OnPart<T>,
     ) -> Result<Aggregate<T>, Problem> {
+        // What is remembered of servers that are still starting comes first.
+        let known = self.host.list::<T>();
+        let known = known.remembered_after(Duration::ZERO).starting_after(Duration::ZERO);
+        on_part(known.await?);
         Ok(self.host.list::<T>().on_answer(on_part).for_all().await?)
     }
 
@@ -57,7 +62,7 @@ impl OwnHost {
             .host
             .call(name, call.arguments)
             .origin(CallOrigin::Person)
-            .numbered(call.number)
+            .numbered(call.on_number)
             .on_progress(on_progress);
         if let Some(timeout) = call.timeout {
             made = made.timeout(timeout);

@@ -79,7 +79,7 @@ struct ResultHead {
 }
 
 /// The messages on the wire.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Activity {
     rows: VecDeque<Operation>,
     /// How many rows are gone.
@@ -97,9 +97,27 @@ pub(crate) struct Activity {
     held: u64,
     missed: u64,
     scope: Option<String>,
-    /// Frames are followed.
-    pub(crate) is_on: bool,
     area: Rect,
+}
+
+impl Default for Activity {
+    fn default() -> Self {
+        Self {
+            rows: VecDeque::new(),
+            gone: 0,
+            bytes: 0,
+            open: HashMap::new(),
+            filter: Filter::default(),
+            shown: Vec::new(),
+            cursor: Cursor::default(),
+            is_following: true,
+            is_paused: false,
+            held: 0,
+            missed: 0,
+            scope: None,
+            area: Rect::default(),
+        }
+    }
 }
 
 impl Activity {
@@ -379,7 +397,7 @@ impl Activity {
         self.area = area;
         if count == 0 {
             let (title, detail) = match self.rows.is_empty() {
-                true => ("no message has passed yet", "messages are shown from now on; secrets are masked"),
+                true => ("no message has passed yet", "secrets in messages are masked"),
                 false => ("no message matches", "Esc drops the filter; tokens: server: method: dir: status: id: ms:>500"),
             };
             return draw::message(frame, area, title, detail, theme);

@@ -1,5 +1,7 @@
 //! The servers at the left: state, what they offer, and why one does not run.
 
+use std::collections::HashMap;
+
 use attache::host::snapshot::{ServerSnapshot, ServerState, Snapshot};
 use ratatui::Frame;
 use ratatui::layout::Rect;
@@ -65,6 +67,7 @@ impl Servers {
         area: Rect,
         seen: &Seen<'_>,
         about: &About,
+        tools: &HashMap<&str, usize>,
         is_focused: bool,
     ) {
         let theme = seen.theme;
@@ -75,9 +78,9 @@ impl Servers {
             0 => String::new(),
             all => format!("{} of {all} ready", seen.snapshot.servers.iter().filter(ready).count()),
         };
-        lines.push((0, two_ends("all servers", &summary, width, theme)));
+        lines.push((0, two_ends("all", &summary, width, theme)));
         for (index, server) in seen.snapshot.servers.iter().enumerate() {
-            lines.push((index + 1, server_line(server, width, seen)));
+            lines.push((index + 1, server_line(server, tools, width, seen)));
             if let Some(cause) = cause(server) {
                 let cut = text::cut(&cause, width.saturating_sub(2), theme.glyphs().ellipsis);
                 let style = theme.style(Role::Secondary);
@@ -149,11 +152,16 @@ pub(crate) fn is_moving(state: ServerState) -> bool {
     matches!(state, ServerState::Starting | ServerState::Stopping)
 }
 
-fn server_line(server: &ServerSnapshot, width: usize, seen: &Seen<'_>) -> Line<'static> {
+fn server_line(
+    server: &ServerSnapshot,
+    tools: &HashMap<&str, usize>,
+    width: usize,
+    seen: &Seen<'_>,
+) -> Line<'static> {
     let theme = seen.theme;
     let (glyph, word, role) = state_look(server.state, theme, seen.now_ms);
     let word = match server.state {
-        ServerState::Ready => offers(server),
+        ServerState::Ready => offers(tools.get(server.name.as_str())),
         _ => word.to_owned(),
     };
     let name = column(
@@ -173,11 +181,11 @@ fn server_line(server: &ServerSnapshot, width: usize, seen: &Seen<'_>) -> Line<'
 }
 
 /// "ready", with the number of tools where it is known.
-fn offers(server: &ServerSnapshot) -> String {
-    match server.offers.tools {
-        Some(1) => "1 tool".to_owned(),
-        Some(count) if count > 0 => format!("{count} tools"),
-        _ => "ready".to_owned(),
+fn offers(tools: Option<&usize>) -> String {
+    match tools {
+        None | Some(0) => "ready".to_owned(),
+        Some(1) => "ready, 1 tool".to_owned(),
+        Some(count) => format!("ready, {count} tools"),
     }
 }
 

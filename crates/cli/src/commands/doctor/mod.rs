@@ -11,6 +11,7 @@ use attache::host::config::{Origin, ServerConfig, ServerName};
 use attache::host::redact::Redactor;
 use attache::host::{Accounts, Cause, Error, Failure as ServerFailure, Host};
 use attache::{Client, ConnectError, EraChoice, Error as ClientError};
+use attache_attach::RemoteHost;
 use attache_builtin::lisp::{Confinement, Evaluator, Settings};
 use serde::Serialize;
 use tokio::task::JoinSet;
@@ -97,6 +98,7 @@ impl Verb for Doctor {
     async fn run(self, context: &Context) -> Result<(), Failure> {
         let output = &context.output;
         let (target, selection) = self.servers.named(self.name)?.selection()?;
+        note_kept(&selection, output).await;
         let selection = selection.tried_once();
         let unrestricted = selection.unrestricted();
         let session = CommandHost::open(selection, None, output)?;
@@ -121,6 +123,20 @@ impl Verb for Doctor {
 
     fn complete(typed: &Typed, known: &Known) -> Vec<String> {
         known.servers_at_first(typed)
+    }
+}
+
+/// Says that what is examined is not what other commands use.
+async fn note_kept(selection: &ServerSelection, output: &Output) {
+    let Some(place) = selection.shared() else {
+        return;
+    };
+    if let Some(kept) = RemoteHost::connect(place).await {
+        let process = kept.welcome().process;
+        output.note(&format!(
+            "process {process} keeps these servers running, and commands use them there; this starts \
+             each once more to look at it. `attache down` ends the others"
+        ));
     }
 }
 

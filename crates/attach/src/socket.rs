@@ -7,17 +7,17 @@
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io;
 
-use super::Place;
+use crate::Place;
 
 /// A place to accept connections at, held by one process.
-pub(crate) struct Listener {
+pub struct Listener {
     inner: platform::Listener,
     place: Place,
     _lock: File,
 }
 
 /// Begins to listen; `None` if another process does.
-pub(crate) fn listen(place: &Place) -> io::Result<Option<Listener>> {
+pub fn listen(place: &Place) -> io::Result<Option<Listener>> {
     platform::private_folder(place.folder())?;
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(true).truncate(false);
@@ -35,7 +35,7 @@ pub(crate) fn listen(place: &Place) -> io::Result<Option<Listener>> {
 }
 
 /// Whether a process listens, or is about to end.
-pub(crate) fn is_held(place: &Place) -> bool {
+pub fn is_held(place: &Place) -> bool {
     let lock = File::open(place.lock());
     lock.is_ok_and(|lock| matches!(lock.try_lock(), Err(TryLockError::WouldBlock)))
 }
@@ -53,7 +53,7 @@ impl Drop for Listener {
     }
 }
 
-pub(super) use platform::{Stream, connect};
+pub(crate) use platform::{Stream, connect};
 
 #[cfg(unix)]
 mod platform {
@@ -64,7 +64,7 @@ mod platform {
 
     use tokio::net::{UnixListener, UnixStream};
 
-    use super::Place;
+    use crate::Place;
 
     pub(crate) type Stream = UnixStream;
 
@@ -143,7 +143,7 @@ mod platform {
     use tokio::io::{AsyncRead, AsyncWrite};
     use tokio::net::windows::named_pipe::{ClientOptions, NamedPipeServer, ServerOptions};
 
-    use super::Place;
+    use crate::Place;
 
     /// Both ends of a pipe.
     pub(crate) type Stream = Box<dyn Pipe>;

@@ -7,10 +7,11 @@ use attache::Host;
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
 
-use super::Place;
-use super::connection::{refuse, serve};
-use super::socket::Listener;
-use super::wire::Welcome;
+use crate::connection::{refuse, serve};
+use crate::failure::Explain;
+use crate::place::Place;
+use crate::socket::Listener;
+use crate::wire::Welcome;
 
 /// How many clients are served at a time. A command that finds no room starts its servers itself.
 const MOST_CLIENTS: usize = 128;
@@ -19,27 +20,30 @@ const MOST_REFUSALS: usize = 128;
 /// How long to wait before accepting again after it has failed, as it does without descriptors.
 const AFTER_FAILURE: Duration = Duration::from_millis(100);
 
-/// What all connections share.
-pub(crate) struct Service {
-    pub(super) host: Host,
-    pub(super) key: String,
-    pub(super) welcome: Welcome,
+/// A host and what all its clients share.
+pub struct Service {
+    pub(crate) host: Host,
+    pub(crate) explain: Explain,
+    pub(crate) key: String,
+    pub(crate) welcome: Welcome,
     /// A client has asked for the end.
-    pub(super) end: Notify,
+    pub(crate) end: Notify,
 }
 
 impl Service {
-    pub(crate) fn new(host: Host, place: &Place) -> Arc<Self> {
+    /// The service of a host at a place. Errors of the host are told as `explain` puts them.
+    pub fn new(host: Host, place: &Place, explain: Explain) -> Arc<Self> {
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
         let since_ms = now.map_or(0, |it| u64::try_from(it.as_millis()).unwrap_or(u64::MAX));
         Arc::new(Self {
             host,
-            key: place.key.clone(),
+            explain,
+            key: place.key().to_owned(),
             welcome: Welcome {
                 refused: None,
                 version: env!("CARGO_PKG_VERSION").to_owned(),
                 process: std::process::id(),
-                file: place.file.display().to_string(),
+                file: place.file().display().to_string(),
                 since_ms,
             },
             end: Notify::new(),
@@ -47,7 +51,7 @@ impl Service {
     }
 
     /// Serves until it is asked to end, a signal comes, or no client was connected for `idle`.
-    pub(crate) async fn run(
+    pub async fn run(
         self: &Arc<Self>,
         listener: &mut Listener,
         idle: Duration,
