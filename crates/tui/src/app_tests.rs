@@ -203,6 +203,7 @@ fn begin_call(app: &mut App) -> JobId {
         tool: "sync_repository".to_owned(),
         arguments: Json::parse(r#"{"query":"x"}"#).unwrap(),
         timeout: None,
+        meta: Vec::new(),
         as_task: false,
         output_schema: None,
     };

@@ -284,6 +284,8 @@ pub(crate) enum Work {
         tool: String,
         arguments: Json,
         timeout: Option<Duration>,
+        /// Metadata to send along, by key.
+        meta: Vec<(String, Json)>,
         as_task: bool,
         /// What the tool promises of its structured answer.
         output_schema: Option<Json>,

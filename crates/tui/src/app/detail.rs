@@ -8,7 +8,7 @@ use attache_view::form::Form;
 
 use super::{App, Tab};
 use crate::answer::AnswerView;
-use crate::component::{Component, Notice, Outcome};
+use crate::component::{Component, Outcome};
 use crate::editor::{EditorOptions, FormEditor};
 use crate::jobs::JobState;
 use crate::message::{CompleteWith, Effect, JobId, Work};
@@ -65,6 +65,12 @@ impl FormTarget {
     fn key(&self) -> (String, String) {
         (self.server().to_owned(), self.name().to_owned())
     }
+}
+
+/// The members of an object, each as it is written.
+fn members(object: Option<&Json>) -> Vec<(String, Json)> {
+    let members: Option<BTreeMap<String, Json>> = object.and_then(|object| object.decode().ok());
+    members.unwrap_or_default().into_iter().collect()
 }
 
 impl App {
@@ -298,10 +304,6 @@ impl App {
         if let Some(value) = keepable {
             self.jobs.entered.insert(target.key(), value);
         }
-        if submission.meta.is_some() {
-            let words = "metadata of single calls is not sent by this version";
-            self.tell(Notice::warning(words));
-        }
         let (work, is_harmless) = match target {
             FormTarget::Tool { server, tool } => {
                 let annotations = tool.annotations.as_ref();
@@ -312,6 +314,7 @@ impl App {
                     tool: tool.name.clone(),
                     arguments: submission.value.unwrap_or_else(empty),
                     timeout: submission.timeout,
+                    meta: members(submission.meta.as_ref()),
                     as_task: submission.as_task,
                     output_schema: tool.output_schema.clone(),
                 };

@@ -472,6 +472,7 @@ impl App {
                     tool: call.tool,
                     arguments: call.arguments,
                     timeout: None,
+                    meta: Vec::new(),
                     as_task: false,
                     output_schema: None,
                 };
