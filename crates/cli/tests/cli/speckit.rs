@@ -372,6 +372,10 @@ fn seed_003_sampling_is_declared_and_answered() {
     assert_eq!(capabilities["sampling"], json!({}));
 }
 
+/// The key that sends an answer.
+#[cfg(feature = "ui")]
+const F2: &str = "\u{1b}OQ";
+
 /// Seed 003 whole: the tab drives a foreign agent from an idea to its implementation, cancels it and
 /// tries again.
 #[cfg(feature = "ui")]
@@ -386,17 +390,27 @@ fn the_specs_tab_runs_the_whole_chain_with_a_foreign_agent() {
     see(&screen, "n describes");
     screen.type_in("n");
     see(&screen, "What is it about?");
-    screen.type_in("Search notes by tag\r");
-    see(&screen, "001-search-notes-tag");
+    screen.type_in("Ask notes by tag\r");
+    see(&screen, "001-ask-notes-tag");
     screen.type_in("\r");
     see(&screen, "specify done");
     see(&screen, "Specification created successfully at");
     see(&screen, "progress Analyzing requirements...");
     see(&screen, "clarify or plan");
     see(&screen, "branch foreign");
+    screen.type_in("rc");
+    see(&screen, "clarify done");
+    // The agent asks the client's model: the question opens by itself, and the person answers.
+    screen.type_in("rp");
+    see(&screen, "Which language?");
+    screen.type_in("eRust");
+    see(&screen, "Rust");
+    screen.type_in(F2);
+    see(&screen, "plan done");
+    let plan = project.path().join("specs/001-ask-notes-tag/plan.md");
+    let plan = std::fs::read_to_string(plan).unwrap();
+    assert_eq!(plan, "# Implementation Plan\n\nRust\n");
     for (keys, done, phase) in [
-        ("rc", "clarify done", "clarify or plan"),
-        ("rp", "plan done", "tasks"),
         ("rt", "tasks done", "implement 0/2"),
         ("ri", "implement done", "done 2"),
     ] {
@@ -502,7 +516,7 @@ fn the_specs_tab_runs_the_whole_chain_with_an_agent_of_the_user() {
     see(&screen, "What is it about?");
     screen.type_in("Search notes by tag\r\r");
     see(&screen, "specify done");
-    see(&screen, "stderr   on it");
+    see(&screen, "Written by the agent sh.");
     for (keys, done, phase) in [
         ("rp", "plan done", "001-search-notes-tag"),
         ("rt", "tasks done", "implement 0/4"),

@@ -97,8 +97,12 @@ impl App {
         was_open
     }
 
-    /// The request that the person looks at.
+    /// The request that the person looks at: in the tab of specs the command that runs.
     pub(super) fn shown_job(&self) -> Option<JobId> {
+        if self.tab == Tab::Specs {
+            let of_specs = self.jobs.running().filter(|job| job.tag.is_some());
+            return of_specs.last().map(|job| job.id);
+        }
         match self.detail() {
             Some(Detail::Job(id)) => Some(*id),
             _ => None,
