@@ -158,6 +158,18 @@ impl Configuration {
         }
     }
 
+    /// Where a project keeps its specs: what its own file says once it is approved, else the user's.
+    #[cfg(feature = "ui")]
+    pub(crate) fn specs_directory(&self) -> Option<String> {
+        let of_project = match self.load() {
+            Ok(Some(loaded)) if loaded.trust == TrustState::Trusted => {
+                loaded.config().speckit.specs_directory.clone()
+            }
+            _ => None,
+        };
+        of_project.or_else(|| self.speckit().ok()?.specs_directory)
+    }
+
     /// The memory of approved project files, if there is a place for it.
     pub(crate) fn trust(&self) -> Option<Trust> {
         Some(Trust::in_file(self.state_folder()?.join(TRUST_FILE)))

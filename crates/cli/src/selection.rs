@@ -68,18 +68,17 @@ const BUILT_IN: &[BuiltIn] = &[
         words: ["serve", "lisp"],
         part: Part::Waits,
     },
-    BuiltIn {
-        name: SPECKIT,
-        example: "attache call speckit/speckit.specify feature_description='…' \
-                  spec_directory=specs/001-name",
-        words: ["serve", "speckit"],
-        part: Part::Waits,
-    },
     #[cfg(feature = "notes")]
     BuiltIn {
         name: NOTES,
         example: "attache call notes/search_notes query=morning",
         words: ["serve", "notes"],
+        part: Part::Waits,
+    },
+    BuiltIn {
+        name: SPECKIT,
+        example: "attache tools speckit",
+        words: ["serve", "speckit"],
         part: Part::Waits,
     },
 ];

@@ -173,10 +173,15 @@ impl Schema {
         unknown
     }
 
-    /// Words of it whose values mean nothing, in words.
+    /// Words of it whose values mean nothing, in words; references within it that lead nowhere too.
     pub fn mistakes(&self) -> Vec<String> {
         let mut mistakes: Vec<String> = self.unreadable.clone().into_iter().collect();
-        self.visit(&self.root, &mut |part, _| {
+        self.visit(&self.root, &mut |part, owner| {
+            if let Some(Value::String(reference)) = part.get("$ref")
+                && reference.starts_with('#')
+            {
+                mistakes.extend(self.target(owner, reference).err());
+            }
             let words = part.as_object();
             for (word, rule) in words.into_iter().flat_map(Object::iter) {
                 if let Some(expected) = well_formed::mistake(word, rule) {

@@ -203,6 +203,7 @@ fn begin_call(app: &mut App) -> JobId {
         tool: "sync_repository".to_owned(),
         arguments: Json::parse(r#"{"query":"x"}"#).unwrap(),
         timeout: None,
+        meta: Vec::new(),
         as_task: false,
         output_schema: None,
     };
@@ -625,7 +626,7 @@ fn ten_thousand_tools_are_filtered_as_they_are_typed() {
     type_in(&mut app, "/09999");
     assert_eq!(app.tools.count(), 1);
     app.on(key(KeyCode::Backspace));
-    assert_eq!(app.tools.count(), 12);
+    assert_eq!(app.tools.count(), 37);
     type_in(&mut app, "\u{1b}");
     assert_eq!(app.tools.count(), 10_000);
 }

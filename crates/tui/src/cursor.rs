@@ -19,12 +19,8 @@ impl Cursor {
         let last = count.saturating_sub(1);
         let page = self.height.max(2) - 1;
         self.at = match action {
-            Action::Up | Action::PickUp | Action::FilterUp | Action::PaletteUp => {
-                self.at.saturating_sub(1)
-            }
-            Action::Down | Action::PickDown | Action::FilterDown | Action::PaletteDown => {
-                self.at + 1
-            }
+            Action::Up | Action::PickUp | Action::FilterUp => self.at.saturating_sub(1),
+            Action::Down | Action::PickDown | Action::FilterDown => self.at + 1,
             Action::Top => 0,
             Action::Bottom => last,
             Action::PageUp | Action::PickPageUp => self.at.saturating_sub(page),

@@ -318,8 +318,9 @@ async fn begin(id: JobId, work: Work, backend: Backend, mailbox: Mailbox) {
             tool,
             arguments,
             timeout,
+            meta,
+            as_task,
             output_schema,
-            ..
         } => {
             let numbers = mailbox.clone();
             let call = CallWith {
@@ -327,6 +328,8 @@ async fn begin(id: JobId, work: Work, backend: Backend, mailbox: Mailbox) {
                 tool,
                 arguments,
                 timeout,
+                meta,
+                as_task,
                 on_number: Box::new(move |number| {
                     numbers.send(Message::Job(id, JobNews::Numbered(number)));
                 }),

@@ -69,6 +69,11 @@ impl Pattern {
         None
     }
 
+    /// Whether the pattern occurs without gaps.
+    pub(crate) fn is_whole_in(&self, name: &str) -> bool {
+        self.is_empty() || self.whole(name).is_some()
+    }
+
     /// Where the whole pattern occurs.
     fn whole(&self, name: &str) -> Option<usize> {
         let first = *self.letters.first()?;

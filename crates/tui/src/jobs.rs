@@ -297,21 +297,29 @@ impl CallLine<'_> {
         let quiet = theme.style(Role::Secondary);
         let mark = if self.mark { glyphs.done } else { " " };
         let name = format!("{}/{}", self.server, self.name);
-        let fixed = 2 + 9 + 13 + 9 + 8;
+        // Where there is little room, the size goes first, then the time of day.
+        let (has_clock, has_size) = (width >= 56, width >= 72);
+        let fixed = 2 + 13 + 9 + if has_clock { 9 } else { 0 } + if has_size { 8 } else { 0 };
         let room = width.saturating_sub(fixed);
         let name = column(&name, room.min(34), glyphs.ellipsis);
         let room = room.saturating_sub(text::width(&name) + 1);
         let took = self.took_ms.map(text::duration).unwrap_or_default();
         let bytes = self.bytes.filter(|bytes| *bytes > 0).map(text::bytes);
-        Line::from(vec![
-            Span::styled(format!("{mark} "), theme.style(Role::Accent)),
-            Span::styled(format!("{} ", text::clock(self.at_ms)), quiet),
+        let mut spans = vec![Span::styled(format!("{mark} "), theme.style(Role::Accent))];
+        if has_clock {
+            spans.push(Span::styled(format!("{} ", text::clock(self.at_ms)), quiet));
+        }
+        spans.extend([
             Span::raw(format!("{name} ")),
             Span::styled(column(self.arguments, room, glyphs.ellipsis), quiet),
             Span::raw(" "),
             Span::styled(column(self.word.0, 12, glyphs.ellipsis), theme.style(self.word.1)),
             Span::styled(text::right(&took, 9, glyphs.ellipsis), quiet),
-            Span::styled(text::right(&bytes.unwrap_or_default(), 8, glyphs.ellipsis), quiet),
-        ])
+        ]);
+        if has_size {
+            let bytes = text::right(&bytes.unwrap_or_default(), 8, glyphs.ellipsis);
+            spans.push(Span::styled(bytes, quiet));
+        }
+        Line::from(spans)
     }
 }

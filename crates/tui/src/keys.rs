@@ -46,8 +46,6 @@ pub enum Context {
     Dialog,
     /// The line in which a filter or a search is typed.
     Filter,
-    /// The palette.
-    Palette,
 }
 
 impl Context {
@@ -71,7 +69,6 @@ impl Context {
             Self::Answer => "answer",
             Self::Dialog => "question",
             Self::Filter => "filter",
-            Self::Palette => "palette",
         }
     }
 }
@@ -239,11 +236,6 @@ actions! {
         FilterUp "filter-up" ["up", "ctrl-p"] "up";
         FilterDown "filter-down" ["down", "ctrl-n"] "down";
     }
-    Palette {
-        PaletteUp "palette-up" ["up", "ctrl-p"] "up";
-        PaletteDown "palette-down" ["down", "ctrl-n"] "down";
-        PaletteGo "palette-go" ["enter"] "go";
-    }
     Specs {
         SpecNew "spec-new" ["n"] "new spec";
         SpecRun "spec-run" ["r"] "run a command";
@@ -252,8 +244,6 @@ actions! {
         SpecSave "spec-save" ["ctrl-s"] "save the document";
         SpecCancel "spec-cancel" ["x", "c"] "cancel what runs";
         SpecRetry "spec-retry" ["R"] "try again";
-        SpecDelete "spec-delete" ["d"] "delete";
-        SpecWorktrees "spec-worktrees" ["w"] "worktrees";
     }
 }
 
@@ -433,16 +423,13 @@ impl KeyMap {
             meanings: HashMap::new(),
             keys: HashMap::new(),
         };
-        for (name, _) in overrides {
-            if !TABLE.iter().any(|binding| binding.name == name) {
-                problems.push(KeyProblem::NoSuchAction(name.clone()));
-            }
-        }
-        let is_overridden = |binding: &&Binding| overrides.iter().any(|(name, _)| name == binding.name);
         // What a person chose comes first, so that a default gives way to it.
-        for binding in TABLE.iter().filter(is_overridden) {
-            let written = overrides.iter().filter(|(name, _)| name == binding.name);
-            for key in written.flat_map(|(_, keys)| keys) {
+        for (name, keys) in overrides {
+            let Some(binding) = TABLE.iter().find(|binding| binding.name == name) else {
+                problems.push(KeyProblem::NoSuchAction(name.clone()));
+                continue;
+            };
+            for key in keys {
                 match Chord::parse(key) {
                     None => problems.push(KeyProblem::NoSuchKey(key.clone())),
                     Some(chord) => {
@@ -500,9 +487,37 @@ impl KeyMap {
     }
 }
 
+/// The whole table as Markdown, for the documentation.
+pub fn markdown() -> String {
+    let mut page = String::new();
+    let mut context = None;
+    for binding in TABLE {
+        if context != Some(binding.context) {
+            context = Some(binding.context);
+            let name = binding.context.name();
+            page.push_str(&format!("\n### {name}\n\n| Key | Does | Name |\n|---|---|---|\n"));
+        }
+        let keys: Vec<String> = binding.keys.iter().map(|key| format!("`{key}`")).collect();
+        let (help, name) = (binding.help, binding.name);
+        page.push_str(&format!("| {} | {help} | `{name}` |\n", keys.join(" ")));
+    }
+    page
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_documentation_has_the_table() {
+        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/ui.md");
+        let page = std::fs::read_to_string(file).unwrap();
+        assert!(
+            page.ends_with(&markdown()),
+            "the keys in docs/ui.md are out of date; to print them anew:\n\
+             cargo run -p attache-tui --example keys"
+        );
+    }
 
     fn event(text: &str) -> KeyEvent {
         let chord = Chord::parse(text).unwrap();

@@ -38,6 +38,8 @@ pub(crate) enum Message {
     Connected(Box<Connected>),
     /// The host cannot be had; said after the terminal is restored.
     Refused,
+    /// Something has to be decided before there is a host.
+    AskFirst(Box<FirstQuestion>),
     /// Events of the host, in order.
     Events(Vec<Arc<Event>>),
     /// Events were lost, and this is how things are now.
@@ -95,6 +97,17 @@ pub(crate) enum Message {
     Wake,
 }
 
+/// What has to be decided before there is a host.
+#[derive(Debug)]
+pub(crate) struct FirstQuestion {
+    pub(crate) title: String,
+    /// What it is about, in lines; not safe yet.
+    pub(crate) lines: Vec<String>,
+    /// What Enter does.
+    pub(crate) yes: String,
+    pub(crate) answer: tokio::sync::oneshot::Sender<bool>,
+}
+
 /// A host that is there.
 #[derive(Debug)]
 pub(crate) struct Connected {
@@ -117,6 +130,8 @@ pub struct About {
     pub notices: Vec<String>,
     /// What the configuration says about the UI itself.
     pub wishes: Option<Wishes>,
+    /// The folder of specs in the project, if the configuration names one.
+    pub specs_directory: Option<String>,
 }
 
 /// What the configuration says about the UI itself.
@@ -282,6 +297,8 @@ pub(crate) enum Work {
         tool: String,
         arguments: Json,
         timeout: Option<Duration>,
+        /// Metadata to send along, by key.
+        meta: Vec<(String, Json)>,
         as_task: bool,
         /// What the tool promises of its structured answer.
         output_schema: Option<Json>,

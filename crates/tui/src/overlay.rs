@@ -124,7 +124,9 @@ impl<T: Clone> Menu<T> {
         let pattern = Pattern::new(self.input.text());
         let scored = self.items.iter().enumerate().filter_map(|(at, item)| {
             let score = pattern.score(&item.label);
-            let score = score.or_else(|| pattern.score(&item.note).map(|_| 0))?;
+            // What stands at the right counts as a whole word only.
+            let noted = || pattern.is_whole_in(&item.note).then_some(0);
+            let score = score.or_else(noted)?;
             Some((score, at))
         });
         let mut scored: Vec<(u32, usize)> = scored.collect();

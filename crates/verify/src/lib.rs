@@ -19,6 +19,7 @@ mod processes;
 pub mod report;
 mod run;
 mod sample;
+mod schemas;
 mod stdio;
 mod target;
 mod trace;

@@ -2,6 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::schemas;
+
 /// How deep a schema is followed.
 const MOST_DEPTH: usize = 12;
 
@@ -12,8 +14,7 @@ pub(crate) fn arguments(schema: &Value) -> Option<Value> {
         Value::Object(_) => value,
         _ => return None,
     };
-    let validator = jsonschema::validator_for(schema).ok()?;
-    validator.is_valid(&value).then_some(value)
+    schemas::holds(schema, &value).then_some(value)
 }
 
 fn instance(schema: &Value, root: &Value, depth: usize) -> Option<Value> {

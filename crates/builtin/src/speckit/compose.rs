@@ -5,7 +5,7 @@ use attache_server::protocol::{Content, CreateMessageParams, LogLevel, SamplingM
 use attache_speckit::{Merged, SpecFolder, merge};
 
 use super::agent::{self, AgentCommand, Said, Stream};
-use super::prompts::Assignment;
+use super::prompts::{self, Assignment};
 use super::steps::Steps;
 use super::{SpeckitSettings, Writer};
 
@@ -75,7 +75,7 @@ async fn by_agent(
     let before = folder.read(file)?;
     let root = folder.project().root().to_path_buf();
     let program = command.program();
-    let told = |said: Said<'_>| tell(steps, program, WRITTEN, &said);
+    let told = |said: Said<'_>| tell(steps, program, &said);
     let output = agent::run(command, root, assignment.prompt(), told).await?;
     let by = format!("the agent {program}");
     if let Some(text) = document_in(&output.stdout) {
@@ -93,11 +93,11 @@ async fn by_agent(
 }
 
 /// Passes on what an agent says: as progress, and as a log labelled by stream.
-pub(super) fn tell(steps: &Steps, program: &str, towards: f64, said: &Said<'_>) {
+pub(super) fn tell(steps: &Steps, program: &str, said: &Said<'_>) {
     match said {
         Said::Line(stream, line) => {
             if !line.trim().is_empty() {
-                steps.creep(towards, line.trim());
+                steps.creep(line.trim());
             }
             let (logger, level) = match stream {
                 Stream::Stdout => ("stdout", LogLevel::Info),
@@ -108,7 +108,7 @@ pub(super) fn tell(steps: &Steps, program: &str, towards: f64, said: &Said<'_>) 
         Said::Nothing(silent) => {
             let seconds = silent.as_secs();
             let message = format!("{program} works, silent for {seconds} s");
-            steps.creep(towards, &message);
+            steps.creep(&message);
         }
     }
 }
@@ -118,6 +118,7 @@ async fn by_model(steps: &Steps, assignment: &Assignment<'_>) -> Result<Composed
     let message = SamplingMessage::new("user", Content::text(assignment.prompt()));
     let params = CreateMessageParams {
         messages: vec![message].into(),
+        system_prompt: Some(prompts::SYSTEM.to_owned()),
         max_tokens: MOST_TOKENS,
         ..CreateMessageParams::default()
     };

@@ -1,6 +1,6 @@
 //! Working through the open tasks with an agent, ticking each off when it is done.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use attache_server::Failure;
@@ -43,7 +43,7 @@ impl Run {
     pub(super) async fn work(self, waves: Vec<Wave>) -> Result<CallToolResult, Failure> {
         let run = Arc::new(self);
         let mut outcomes: Vec<(Task, Outcome)> = Vec::new();
-        let mut open: BTreeMap<String, ()> = run.open_ids();
+        let mut open: BTreeSet<String> = run.open_ids();
         let mut stopped: Option<Stop> = None;
         let mut done = 0;
         for wave in waves {
@@ -59,9 +59,9 @@ impl Run {
             }
             let (ready, waiting): (Vec<Task>, Vec<Task>) = wave
                 .into_iter()
-                .partition(|it| it.after.iter().all(|first| !open.contains_key(first)));
+                .partition(|it| it.after.iter().all(|first| !open.contains(first)));
             for task in waiting {
-                let first = task.after.iter().find(|it| open.contains_key(*it));
+                let first = task.after.iter().find(|it| open.contains(*it));
                 let reason = format!("{} is not done", first.map_or("", String::as_str));
                 outcomes.push((task, Outcome::Skipped(reason)));
             }
@@ -80,9 +80,9 @@ impl Run {
         Ok(report(&outcomes))
     }
 
-    fn open_ids(&self) -> BTreeMap<String, ()> {
+    fn open_ids(&self) -> BTreeSet<String> {
         let open = self.list.tasks.iter().filter(|it| !it.is_done);
-        open.map(|it| (it.id.clone(), ())).collect()
+        open.map(|it| it.id.clone()).collect()
     }
 
     /// Runs tasks that may run together, some at a time. Dropping it ends all of them.
@@ -100,7 +100,7 @@ impl Run {
             {
                 let run = Arc::clone(self);
                 running.spawn(async move {
-                    let outcome = run.one(&task, done).await;
+                    let outcome = run.one(&task).await;
                     (task, outcome)
                 });
             }
@@ -118,14 +118,12 @@ impl Run {
         }
     }
 
-    async fn one(&self, task: &Task, done: usize) -> Outcome {
+    async fn one(&self, task: &Task) -> Outcome {
         let program = self.agent.program();
-        let next = as_steps(done + 1);
-        self.steps
-            .creep(next, &format!("{}: {}", task.id, task.text));
+        self.steps.creep(&format!("{}: {}", task.id, task.text));
         let prompt = prompts::task(&self.feature, task);
         let root = self.folder.project().root().to_path_buf();
-        let told = |said: agent::Said<'_>| tell(&self.steps, program, next, &said);
+        let told = |said: agent::Said<'_>| tell(&self.steps, program, &said);
         match agent::run(&self.agent, root, prompt, told).await {
             Ok(_) => Outcome::Done,
             Err(error) => Outcome::Failed(error.to_string()),

@@ -8,6 +8,12 @@ use super::plain::Feature;
 const ANSWER: &str = "Answer with the whole document in Markdown, beginning with its first line, \
                       and with nothing else. Do not change any files.";
 
+/// What the client's model is told first. Some clients have a person answer in its place, and in the
+/// modern era one who declines ends the whole call; a dash is an answer, and no document.
+pub(super) const SYSTEM: &str = "You write documents of a software project in Markdown. If you are \
+                                 a person who is asked in place of a model, answer with a dash: the \
+                                 document is then written without a model.";
+
 /// A document that is to be written.
 pub(super) struct Assignment<'a> {
     pub(super) feature: &'a Feature,

@@ -18,6 +18,8 @@ use super::{SpeckitSettings, Writer};
 
 /// How far a document is when all is done.
 const ALL: f64 = 100.0;
+/// How far the steps of a document are apart at most.
+const STRIDE: f64 = 70.0;
 /// Where a project keeps its principles.
 const CONSTITUTION: &str = ".specify/memory/constitution.md";
 /// The most questions that are asked at a time.
@@ -160,7 +162,7 @@ impl Call {
     }
 
     fn steps(&self, message: &str) -> Steps {
-        let steps = Steps::new(&self.context, ALL);
+        let steps = Steps::new(&self.context, ALL, STRIDE);
         steps.reach(10.0, message);
         steps
     }
@@ -335,7 +337,7 @@ impl Call {
             };
         }
         let waves = list.waves(&open)?;
-        let steps = Steps::new(&self.context, as_steps(open.len()));
+        let steps = Steps::new(&self.context, as_steps(open.len()), 1.0);
         let run = Run {
             agent,
             folder: self.folder.clone(),

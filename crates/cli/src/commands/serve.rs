@@ -85,11 +85,11 @@ enum Served {
     Demo,
     /// Evaluates Scheme programs with every resource bounded
     Lisp,
-    /// From an idea to a specification, a plan, tasks and their implementation
-    Speckit,
     /// A folder of Markdown: every note a resource, search, sync by git
     #[cfg(feature = "notes")]
     Notes,
+    /// From an idea to a specification, a plan, tasks and their implementation
+    Speckit,
 }
 
 impl Serve {

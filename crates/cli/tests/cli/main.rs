@@ -50,3 +50,5 @@ mod tap;
 #[cfg(unix)]
 mod terminal;
 mod trust;
+#[cfg(all(unix, feature = "ui"))]
+mod ui;

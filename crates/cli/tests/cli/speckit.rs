@@ -1,5 +1,6 @@
 //! `attache serve speckit`, and seed 003 on the wire with a foreign agent server.
 
+use std::io::BufRead as _;
 use std::path::Path;
 use std::process::{Child, Stdio};
 
@@ -7,6 +8,7 @@ use attache_testkit::processes::is_running;
 use serde_json::{Value, json};
 
 use crate::harness::{Folder, Outcome, Scratch, attache, finish, wait_until};
+use crate::screen::Screen;
 use crate::signals::signal;
 
 const SPEC: &str = "spec_directory=specs/001-search";
@@ -142,7 +144,7 @@ fn a_project_brings_no_agent_and_leads_nowhere_else() {
     ];
     let refused = run(&words).expect(5);
     assert!(
-        refused.stderr.contains("there is no agent to do this"),
+        refused.stdout.contains("there is no agent to do this"),
         "{refused:?}"
     );
     assert!(!work.join("ran").exists());
@@ -274,7 +276,7 @@ fn seed_003_is_spoken_to_a_foreign_agent() {
         json!({"jsonrpc": "2.0", "method": "notifications/initialized"})
     );
     let call = all.iter().find(|it| it["method"] == "tools/call").unwrap();
-    let id = call["id"].as_u64().unwrap();
+    // No listener, no token: the request is the seed's, byte for byte.
     assert_eq!(
         call["params"],
         json!({
@@ -283,7 +285,6 @@ fn seed_003_is_spoken_to_a_foreign_agent() {
                 "feature_description": "User-provided feature description",
                 "spec_directory": folder,
             },
-            "_meta": {"progressToken": format!("tool-{id}")},
         })
     );
     let last = &all[all.len() - 2..];
@@ -306,7 +307,10 @@ fn seed_003_failures_are_told_by_name_and_logged() {
         "300ms",
     ];
     let late = project.run(&slow).expect(6);
-    assert!(late.stderr.contains("speckit.specify"), "{late:?}");
+    assert!(
+        late.stderr.contains("not answered within 300 ms"),
+        "{late:?}"
+    );
     wait_until("the cancellation", || {
         record.text().contains("$/cancelRequest")
     });
@@ -346,6 +350,185 @@ fn has_text(folder: &Path, wanted: &str) -> bool {
         true => has_text(&path, wanted),
         false => std::fs::read_to_string(&path).is_ok_and(|text| text.contains(wanted)),
     })
+}
+
+/// Seed 003: `sampling` is declared where a person can answer, and answered.
+#[test]
+fn seed_003_sampling_is_declared_and_answered() {
+    let record = Scratch::new("seed003-sampling");
+    let project = foreign("seed003-sampling", &record);
+    project.write("specs/001-ask/spec.md", "# S\n");
+    let folder = project.path().join("specs/001-ask");
+    let directory = format!("spec_directory={}", folder.display());
+    let words = ["call", "spec-tui/speckit.plan", &directory];
+    let mut screen = Screen::start(project.path(), &words, 100, 30);
+    screen.wait_for("the question", |rows| rows.contains("Which language?"));
+    screen.type_in("Rust\ry\r");
+    let (code, rows) = screen.finish();
+    assert_eq!(code, 0, "{rows}");
+    let plan = std::fs::read_to_string(folder.join("plan.md")).unwrap();
+    assert_eq!(plan, "# Implementation Plan\n\nRust\n");
+    let capabilities = &received(&record)[0]["params"]["capabilities"];
+    assert_eq!(capabilities["sampling"], json!({}));
+}
+
+/// The key that sends an answer.
+#[cfg(feature = "ui")]
+const F2: &str = "\u{1b}OQ";
+
+/// Seed 003 whole: the tab drives a foreign agent from an idea to its implementation, cancels it and
+/// tries again.
+#[cfg(feature = "ui")]
+#[test]
+fn the_specs_tab_runs_the_whole_chain_with_a_foreign_agent() {
+    let record = Scratch::new("seed003-ui");
+    let project = foreign("seed003-ui", &record);
+    let mut screen = Screen::start(project.path(), &["ui"], 160, 45);
+    let see = |screen: &Screen, text: &str| screen.wait_for(text, |rows| rows.contains(text));
+    see(&screen, "spec-tui");
+    screen.type_in("7");
+    see(&screen, "n describes");
+    screen.type_in("n");
+    see(&screen, "What is it about?");
+    screen.type_in("Ask notes by tag\r");
+    see(&screen, "001-ask-notes-tag");
+    screen.type_in("\r");
+    see(&screen, "specify done");
+    see(&screen, "Specification created successfully at");
+    see(&screen, "progress Analyzing requirements...");
+    see(&screen, "clarify or plan");
+    see(&screen, "branch foreign");
+    screen.type_in("rc");
+    see(&screen, "clarify done");
+    // The agent asks the client's model: the question opens by itself, and the person answers.
+    screen.type_in("rp");
+    see(&screen, "Which language?");
+    screen.type_in("eRust");
+    see(&screen, "Rust");
+    screen.type_in(F2);
+    see(&screen, "plan done");
+    let plan = project.path().join("specs/001-ask-notes-tag/plan.md");
+    let plan = std::fs::read_to_string(plan).unwrap();
+    assert_eq!(plan, "# Implementation Plan\n\nRust\n");
+    for (keys, done, phase) in [
+        ("rt", "tasks done", "implement 0/2"),
+        ("ri", "implement done", "done 2"),
+    ] {
+        screen.type_in(keys);
+        see(&screen, done);
+        see(&screen, phase);
+    }
+
+    screen.type_in("n");
+    see(&screen, "What is it about?");
+    screen.type_in("slow one\r\r");
+    see(&screen, "50 %");
+    screen.type_in("x");
+    see(&screen, "specify cancelled");
+    assert!(
+        screen.rows().contains("Analyzing requirements..."),
+        "{}",
+        screen.rows()
+    );
+    wait_until("the cancellation", || {
+        record.text().contains("$/cancelRequest")
+    });
+
+    screen.type_in("n");
+    see(&screen, "What is it about?");
+    screen.type_in("broken one\r\r");
+    see(&screen, "Tool execution error (-32000)");
+    screen.type_in("R");
+    see(&screen, "002-broken-one");
+    see(&screen, "specify done");
+
+    screen.type_in("q");
+    let (code, rows) = screen.finish();
+    assert_eq!(code, 0, "{rows}");
+    wait_until("the goodbye", || record.text().contains("\"exit\""));
+    let all = received(&record);
+    let named = &all[0]["params"]["clientInfo"];
+    assert_eq!(named, &json!({"name": "spec-tui", "version": "0.1.0"}));
+    assert_eq!(all[0]["params"]["capabilities"]["sampling"], json!({}));
+    let call = all.iter().find(|it| it["method"] == "tools/call").unwrap();
+    let id = call["id"].as_u64().unwrap();
+    let token = &call["params"]["_meta"]["progressToken"];
+    assert_eq!(token, &json!(format!("tool-{id}")));
+}
+
+/// The HTTP form of seed 003's `[mcp]`.
+#[test]
+fn seed_003_over_http() {
+    let project = Folder::new("seed003-http");
+    let mut server = project
+        .attache()
+        .args([
+            "serve",
+            "speckit",
+            "--http",
+            "127.0.0.1:0",
+            "--protocol",
+            "2025-11-25",
+        ])
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut line = String::new();
+    let stderr = server.stderr.take().unwrap();
+    std::io::BufReader::new(stderr)
+        .read_line(&mut line)
+        .unwrap();
+    let endpoint = line.trim().split(' ').next_back().unwrap();
+    let file = format!("[mcp]\ntransport = \"http\"\nendpoint = \"{endpoint}\"\n");
+    project.write(".spec-tui.toml", &file);
+    project
+        .run(&["config", "import", "--from", "spec-tui", "--yes"])
+        .expect(0);
+    let done = project
+        .run(&["call", "spec-tui/speckit.specify", WANTED, SPEC])
+        .expect(0);
+    assert!(
+        done.stdout
+            .starts_with("Specification created successfully at"),
+        "{done:?}"
+    );
+    let listed = project.run(&["ls"]).expect(0);
+    assert!(listed.stdout.contains("legacy 2025-11-25"), "{listed:?}");
+    signal(&server, "TERM");
+    ended(&mut server);
+}
+
+/// The tab with the server inside the program, and an agent that writes and works.
+#[cfg(feature = "ui")]
+#[test]
+fn the_specs_tab_runs_the_whole_chain_with_an_agent_of_the_user() {
+    let project = with_agent(
+        "prompt=$(cat)\necho 'on it' >&2\ncase $prompt in\n*'Write its'*) echo \"$prompt\" | sed -n \
+         '/<draft>/,/<.draft>/p' | grep -v 'draft>';;\n*) echo working;;\nesac\n",
+    );
+    std::fs::remove_dir_all(project.path().join("specs/001-search")).unwrap();
+    let mut screen = Screen::start(project.path(), &["ui", "speckit"], 160, 45);
+    let see = |screen: &Screen, text: &str| screen.wait_for(text, |rows| rows.contains(text));
+    see(&screen, "speckit.specify");
+    screen.type_in("7");
+    see(&screen, "n describes");
+    screen.type_in("n");
+    see(&screen, "What is it about?");
+    screen.type_in("Search notes by tag\r\r");
+    see(&screen, "specify done");
+    see(&screen, "Written by the agent sh.");
+    for (keys, done, phase) in [
+        ("rp", "plan done", "001-search-notes-tag"),
+        ("rt", "tasks done", "implement 0/4"),
+        ("ri", "implement done", "done 4"),
+    ] {
+        screen.type_in(keys);
+        see(&screen, done);
+        see(&screen, phase);
+    }
+    screen.type_in("q");
+    let (code, rows) = screen.finish();
+    assert_eq!(code, 0, "{rows}");
 }
 
 #[test]

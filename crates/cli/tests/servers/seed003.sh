@@ -2,7 +2,7 @@
 #
 # $1 is the file that everything received is appended to. It writes the files of a spec, so that
 # phases go on. What it does is chosen by the description: "slow" never ends by itself, "broken"
-# fails once with -32000. Planning asks the client's model.
+# fails once with -32000. Planning asks the client's model if the spec's name has "ask" in it.
 log=$1
 broken=yes
 
@@ -44,10 +44,14 @@ while hear; do
             answer 'Nothing is open' ;;
         *speckit.plan*)
             call=$id
-            say '{"jsonrpc":"2.0","id":"s1","method":"sampling/createMessage","params":{"messages":[{"role":"user","content":{"type":"text","text":"Which language?"}}],"maxTokens":100}}'
-            hear
-            id=$call
-            said=$(value text)
+            said=
+            case $folder in
+            *ask*)
+                say '{"jsonrpc":"2.0","id":"s1","method":"sampling/createMessage","params":{"messages":[{"role":"user","content":{"type":"text","text":"Which language?"}}],"maxTokens":100}}'
+                hear
+                id=$call
+                said=$(value text) ;;
+            esac
             printf '# Implementation Plan\n\n%s\n' "$said" >"$folder/plan.md"
             answer "Plan created at $folder/plan.md" ;;
         *speckit.tasks*)

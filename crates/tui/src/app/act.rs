@@ -29,6 +29,8 @@ pub(crate) enum Act {
     OpenQuestion(u64),
     Again(CallKey),
     AcceptPin(String, Arc<Tool>),
+    /// Yes to what was asked before there is a host.
+    SayYes,
     Quit,
     Nothing,
 }
@@ -153,6 +155,7 @@ impl App {
                 let tool = Box::new((*tool).clone());
                 self.effects.push(Effect::AcceptPin { server, tool });
             }
+            Act::SayYes => self.answer_first(true),
             Act::Quit => self.effects.push(Effect::Quit),
             Act::Nothing => {}
         }

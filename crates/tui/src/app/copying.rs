@@ -240,6 +240,7 @@ mod tests {
             tool: "search".to_owned(),
             arguments: Json::parse(r#"{"q":"it's","n":1.10}"#).unwrap(),
             timeout: None,
+            meta: Vec::new(),
             as_task: false,
             output_schema: None,
         };

@@ -8,7 +8,7 @@ use attache_view::form::Form;
 
 use super::{App, Tab};
 use crate::answer::AnswerView;
-use crate::component::{Component, Notice, Outcome};
+use crate::component::{Component, Outcome};
 use crate::editor::{EditorOptions, FormEditor};
 use crate::jobs::JobState;
 use crate::message::{CompleteWith, Effect, JobId, Work};
@@ -67,6 +67,12 @@ impl FormTarget {
     }
 }
 
+/// The members of an object, each as it is written.
+fn members(object: Option<&Json>) -> Vec<(String, Json)> {
+    let members: Option<BTreeMap<String, Json>> = object.and_then(|object| object.decode().ok());
+    members.unwrap_or_default().into_iter().collect()
+}
+
 impl App {
     pub(super) fn detail(&self) -> Option<&Detail> {
         self.details[self.tab as usize].last()
@@ -91,8 +97,12 @@ impl App {
         was_open
     }
 
-    /// The request that the person looks at.
+    /// The request that the person looks at: in the tab of specs the command that runs.
     pub(super) fn shown_job(&self) -> Option<JobId> {
+        if self.tab == Tab::Specs {
+            let of_specs = self.jobs.running().filter(|job| job.tag.is_some());
+            return of_specs.last().map(|job| job.id);
+        }
         match self.detail() {
             Some(Detail::Job(id)) => Some(*id),
             _ => None,
@@ -294,10 +304,6 @@ impl App {
         if let Some(value) = keepable {
             self.jobs.entered.insert(target.key(), value);
         }
-        if submission.meta.is_some() {
-            let words = "metadata of single calls is not sent by this version";
-            self.tell(Notice::warning(words));
-        }
         let (work, is_harmless) = match target {
             FormTarget::Tool { server, tool } => {
                 let annotations = tool.annotations.as_ref();
@@ -308,6 +314,7 @@ impl App {
                     tool: tool.name.clone(),
                     arguments: submission.value.unwrap_or_else(empty),
                     timeout: submission.timeout,
+                    meta: members(submission.meta.as_ref()),
                     as_task: submission.as_task,
                     output_schema: tool.output_schema.clone(),
                 };

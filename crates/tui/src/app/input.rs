@@ -160,7 +160,10 @@ impl App {
     fn after_overlay(&mut self, overlay: Overlay, taken: Taken<Act>) {
         match taken {
             Taken::Used | Taken::Ignored => self.overlays.push(overlay),
-            Taken::Closed => self.questions_changed(),
+            Taken::Closed => {
+                self.answer_first(false);
+                self.questions_changed();
+            }
             Taken::Chosen(act) => self.perform(act),
         }
     }
@@ -472,6 +475,7 @@ impl App {
                     tool: call.tool,
                     arguments: call.arguments,
                     timeout: None,
+                    meta: Vec::new(),
                     as_task: false,
                     output_schema: None,
                 };

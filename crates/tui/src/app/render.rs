@@ -1,5 +1,8 @@
 //! Where everything is on the screen.
 
+use std::sync::Arc;
+
+use attache::protocol::Tool;
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Span};
@@ -333,10 +336,18 @@ impl App {
         }
     }
 
-    fn tool_info(&self, width: usize, theme: &Theme) -> Vec<Line<'static>> {
+    fn tool_info(&mut self, width: usize, theme: &Theme) -> Vec<Line<'static>> {
         let Some(row) = self.tools.selected() else {
             return Vec::new();
         };
+        // A schema may be large, and is the same from frame to frame.
+        let is_made = |(tool, wide, _): &(Arc<Tool>, usize, _)| {
+            Arc::ptr_eq(tool, &row.tool) && *wide == width
+        };
+        if !self.tool_fields.as_ref().is_some_and(is_made) {
+            let form = attache_view::form::Form::of_tool(&row.tool);
+            self.tool_fields = Some((row.tool.clone(), width, fields(&form, width, theme)));
+        }
         let quiet = theme.style(Role::Secondary);
         let mut lines = vec![Line::from(vec![
             Span::styled(row.name().to_owned(), theme.style(Role::Title)),
@@ -361,8 +372,8 @@ impl App {
         }
         lines.push(Line::default());
         describe(row.tool.description.as_deref(), width, &mut lines);
-        let form = attache_view::form::Form::of_tool(&row.tool);
-        lines.extend(fields(&form, width, theme));
+        let made = self.tool_fields.as_ref().map(|(_, _, made)| made);
+        lines.extend(made.into_iter().flatten().cloned());
         lines.push(Line::default());
         lines.push(Line::styled("Enter opens its form", quiet));
         lines

@@ -66,6 +66,10 @@ impl AttachedHost {
         call: CallWith,
         mut on_progress: OnProgress,
     ) -> Result<Payload, Problem> {
+        if !call.meta.is_empty() {
+            let words = "metadata cannot be sent by the background host; attache down ends it";
+            return Err(Problem::Words(words.to_owned()));
+        }
         let timeout = call.timeout.map(|it| u64::try_from(it.as_millis()).unwrap_or(u64::MAX));
         let remote = RemoteCall {
             server: call.server,
@@ -73,6 +77,7 @@ impl AttachedHost {
             arguments: call.arguments,
             timeout_ms: timeout,
             progress: true,
+            task: call.as_task,
             ..RemoteCall::default()
         };
         let mut pending = self.host.call(&remote).await?;

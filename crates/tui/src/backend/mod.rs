@@ -37,6 +37,9 @@ pub(crate) struct CallWith {
     pub(crate) tool: String,
     pub(crate) arguments: Json,
     pub(crate) timeout: Option<Duration>,
+    /// Metadata to send along, by key.
+    pub(crate) meta: Vec<(String, Json)>,
+    pub(crate) as_task: bool,
     /// Told the host's number of the call as soon as it has one, which is before anything is asked
     /// about it.
     pub(crate) on_number: Box<dyn FnOnce(u64) + Send>,

@@ -5,16 +5,36 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use attache::Host;
+use attache::{Host, TaskHandle, TaskStart};
 use attache::host::catalog::{Aggregate, Listable};
 use attache::host::names::ToolName;
 use attache::host::policy::{CallOrigin, PinState};
 use attache::host::questions::{Answer, Attached, Topic};
 use attache::host::snapshot::Snapshot;
-use attache::protocol::{GetPromptResult, Payload, ReadResourceResult, Tool};
+use attache::protocol::{GetPromptResult, Json, Payload, ReadResourceResult, Tool};
 
 use super::{CallWith, EventStream, FrameStream, OnPart, OnProgress, Problem};
 use crate::message::{CompleteWith, Order};
+
+/// How long a task may take altogether.
+const LONGEST_TASK: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// Cancels a task that is given up before its end.
+struct CancelTask(Option<TaskHandle>);
+
+impl CancelTask {
+    fn has_ended(mut self) {
+        self.0 = None;
+    }
+}
+
+impl Drop for CancelTask {
+    fn drop(&mut self) {
+        if let Some(task) = self.0.take() {
+            tokio::spawn(async move { task.cancel().await });
+        }
+    }
+}
 
 /// A host of this process, and the UI's place among those who answer its questions.
 #[derive(Clone, Debug)]
@@ -57,7 +77,7 @@ impl OwnHost {
     ) -> Result<Payload, Problem> {
         let server = attache::host::config::ServerName::new(&call.server)
             .map_err(|error| Problem::Words(error.to_string()))?;
-        let name = ToolName::new(server, call.tool);
+        let name = ToolName::new(server.clone(), call.tool);
         let mut made = self
             .host
             .call(name, call.arguments)
@@ -67,7 +87,27 @@ impl OwnHost {
         if let Some(timeout) = call.timeout {
             made = made.timeout(timeout);
         }
-        Ok(made.raw().await?)
+        for (key, value) in call.meta {
+            made = made.meta(key, value);
+        }
+        if !call.as_task {
+            return Ok(made.raw().await?);
+        }
+        let failed = |error| Problem::Host(attache::host::Error::Request {
+            server: server.clone(),
+            error,
+        });
+        let result = match made.as_task().await? {
+            TaskStart::Finished(result) => result,
+            TaskStart::Running(task) => {
+                let guard = CancelTask(Some(task.clone()));
+                let result = task.result(LONGEST_TASK).await.map_err(failed)?;
+                guard.has_ended();
+                result
+            }
+        };
+        let result = Json::from_serialize(&result);
+        Ok(result.map_err(|error| Problem::Words(error.to_string()))?.into())
     }
 
     pub(super) async fn read(

@@ -76,6 +76,7 @@ impl Past {
                 tool: began.name.clone(),
                 arguments: arguments.unwrap_or_default(),
                 timeout: None,
+                meta: Vec::new(),
                 as_task: false,
                 output_schema: None,
             }),

@@ -272,7 +272,8 @@ impl<R: Row> Catalog<R> {
         if area.height > 2
             && let Some(status) = self.status(seen)
         {
-            draw::line(frame.buffer_mut(), area.x, area.y, area.width, &status);
+            let width = area.width.saturating_sub(2);
+            draw::line(frame.buffer_mut(), area.x + 2, area.y, width, &status);
             area.y += 1;
             area.height -= 1;
         }
@@ -281,10 +282,13 @@ impl<R: Row> Catalog<R> {
             let (title, detail) = self.emptiness(seen);
             return draw::message(frame, area, &title, &detail, theme);
         }
-        let servers = self.rows.iter().map(|row| text::width(row.server()));
-        let server_column = match self.scope {
-            Some(_) => 0,
-            None => servers.max().unwrap_or(0).min(16),
+        // One server needs no column.
+        let counts = self.counts();
+        let servers = counts.iter().filter(|(_, count)| **count > 0);
+        let widths: Vec<usize> = servers.map(|(server, _)| text::width(server)).collect();
+        let server_column = match (&self.scope, widths.as_slice()) {
+            (Some(_), _) | (None, [] | [_]) => 0,
+            (None, several) => several.iter().max().map_or(0, |widest| (*widest).min(16)),
         };
         let pattern = match self.filter.is_empty() {
             true => Pattern::default(),

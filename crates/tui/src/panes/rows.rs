@@ -350,7 +350,17 @@ fn end(
             spans.push(Span::styled(size, look.theme.style(Role::Secondary)));
         }
     } else {
-        spans.extend(marks);
+        // Whole words as far as they fit.
+        let mut left = room;
+        for mark in marks {
+            match left.checked_sub(mark.width()) {
+                Some(rest) => {
+                    left = rest;
+                    spans.push(mark);
+                }
+                None => break,
+            }
+        }
     }
 }
 

@@ -108,6 +108,7 @@ impl SpecsPane {
     /// The folder of specs in the project, where the configuration names one.
     pub fn set_specs_directory(&mut self, folder: String) {
         self.files.set_specs_directory(folder);
+        self.refresh();
     }
 
     /// Where calls are written down, to be shown beside the output.

@@ -10,6 +10,7 @@ use crate::bench::Bench;
 use crate::check::{Check, Finding, broken, kept, list, not_offered, not_testable};
 use crate::facts::{Callable, NOTHING_TO_CALL};
 use crate::peer::{Peer, Trouble};
+use crate::schemas;
 
 pub(super) const CHECKS: &[Check] = &[
     check!(
@@ -199,14 +200,9 @@ async fn output_holds(peer: &mut Peer, bench: &Bench) -> Result<Finding, Trouble
             complaints.push(format!("{}: there is no structuredContent", call.name()));
             continue;
         };
-        let Ok(validator) = jsonschema::validator_for(&call.tool["outputSchema"]) else {
-            continue;
-        };
-        let errors = validator.iter_errors(value).take(2);
-        complaints.extend(errors.map(|error| {
-            let place = error.instance_path().as_str().to_owned();
-            format!("{}: {place} {error}", call.name())
-        }));
+        let problems = schemas::problems(&call.tool["outputSchema"], value);
+        let problems = problems.into_iter().take(2);
+        complaints.extend(problems.map(|problem| format!("{}: {problem}", call.name())));
     }
     Ok(match count {
         0 => not_testable("no call came to a result"),

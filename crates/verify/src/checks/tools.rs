@@ -10,6 +10,7 @@ use crate::bench::Bench;
 use crate::check::{Check, Finding, broken, doubtful, kept, not_offered};
 use crate::facts::Listed;
 use crate::peer::{Peer, Trouble};
+use crate::schemas;
 
 pub(super) const CHECKS: &[Check] = &[
     check!(
@@ -212,13 +213,7 @@ fn schema_problem(schema: &Value) -> Option<String> {
     {
         return Some(format!("the dialect {named:?} is not known"));
     }
-    if let Err(error) = jsonschema::meta::validate(schema) {
-        return Some(format!("{}: {error}", error.instance_path().as_str()));
-    }
-    match jsonschema::validator_for(schema) {
-        Ok(_) => None,
-        Err(error) => Some(error.to_string()),
-    }
+    schemas::mistakes(schema).into_iter().next()
 }
 
 async fn schemas(peer: &mut Peer, _: &Bench) -> Result<Finding, Trouble> {
