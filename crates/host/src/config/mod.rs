@@ -18,6 +18,8 @@ mod references_out;
 mod search;
 mod section;
 mod server_table;
+mod speckit;
+mod ui;
 
 pub mod discover;
 pub mod reference;
@@ -25,6 +27,7 @@ pub mod reference;
 pub use attache_client::authorization::Secret;
 pub use attache_client::{HttpFlavor, HttpServer, Transport};
 pub use chat::{ChatApi, ChatConfig, ChatTools};
+pub use ui::{UiConfig, UiTheme};
 pub use draft::Draft;
 pub use environment::{Platform, UserEnvironment};
 pub use exchange::{
@@ -41,3 +44,4 @@ pub use pattern::Pattern;
 pub use profile::Profile;
 pub use read::SINGLE_SERVER;
 pub use search::{FILE_NAME, Found, find, user_file};
+pub use speckit::{SpeckitConfig, SpeckitWriter};
