@@ -48,6 +48,9 @@ enum Part {
 /// The name of the evaluator.
 pub(crate) const LISP: &str = "lisp";
 
+/// The name of the server of specs.
+const SPECKIT: &str = "speckit";
+
 /// The name of the server of notes.
 #[cfg(feature = "notes")]
 const NOTES: &str = "notes";
@@ -70,6 +73,12 @@ const BUILT_IN: &[BuiltIn] = &[
         name: NOTES,
         example: "attache call notes/search_notes query=morning",
         words: ["serve", "notes"],
+        part: Part::Waits,
+    },
+    BuiltIn {
+        name: SPECKIT,
+        example: "attache tools speckit",
+        words: ["serve", "speckit"],
         part: Part::Waits,
     },
 ];
@@ -390,7 +399,7 @@ impl ServerSelection {
     }
 
     /// The same for a command that makes many requests.
-    #[cfg(feature = "chat")]
+    #[cfg(any(feature = "chat", feature = "ui", feature = "web"))]
     pub(crate) fn kept(mut self) -> Self {
         self.is_kept = true;
         self

@@ -146,3 +146,63 @@ fn a_variant_gets_back_what_it_held() {
     pick(&mut state, 1);
     assert_eq!(json(&state), r#"{"t":1,"s":"round"}"#);
 }
+
+#[test]
+fn what_is_added_begins_as_its_kind() {
+    let form = form(
+        r##"{"type":"object","properties":{
+            "texts":{"type":"array","items":{"type":"string"}},
+            "numbers":{"type":"array","items":{"type":"integer","minimum":3}},
+            "flags":{"type":"array","items":{"type":"boolean"}},
+            "pairs":{"type":"array","prefixItems":[{"type":"string","default":"x"},{"type":"number"}],"items":false},
+            "shapes":{"type":"array","items":{"oneOf":[
+                {"type":"object","properties":{"kind":{"const":"circle"},"r":{"type":"number"}},"required":["kind"]},
+                {"type":"object","properties":{"kind":{"const":"square"}},"required":["kind"]}]}},
+            "any":{"type":"array"}
+        },"patternProperties":{"^n_":{"type":"number"}},"additionalProperties":{"type":"string"}}"##,
+    );
+    let mut state = State::default();
+    for name in ["texts", "numbers", "flags", "shapes", "any"] {
+        let fields = state.field(&form);
+        let list = fields.find(&at(name)).unwrap();
+        assert_eq!(state.add_item(&form, list).unwrap(), 0, "{name}");
+    }
+    let fields = state.field(&form);
+    let pairs = fields.find(&at("pairs")).unwrap();
+    state.begin(&form, pairs).unwrap();
+    let fields = state.field(&form);
+    let full = state.add_item(&form, fields.find(&at("pairs")).unwrap());
+    assert_eq!(full.unwrap_err().message, "\"pairs\" takes no more items");
+    for name in ["n_1", "other"] {
+        state.add_member(&form, &fields, name).unwrap();
+    }
+    assert!(state.add_member(&form, &fields, "n_1").is_err());
+    assert_eq!(
+        json(&state),
+        concat!(
+            r#"{"texts":[""],"numbers":[3],"flags":[false],"shapes":[{"kind":"circle"}],"any":[null],"#,
+            r#""pairs":["x",0],"n_1":0,"other":""}"#
+        )
+    );
+    assert_eq!(state.check(&form).problems, []);
+}
+
+#[test]
+fn drafts_are_sent_on_purpose_only_and_secrets_are_not_kept() {
+    let form = form(
+        r#"{"type":"object","properties":{"n":{"type":"integer"},"password":{"type":"string"},
+            "all":{"type":"array","items":{"type":"object","properties":{"token":{"type":"string"}}}}}}"#,
+    );
+    let mut state = state(r#"{"n":1,"password":"p","all":[{"token":"t","a":2}]}"#);
+    let fields = state.field(&form);
+    state
+        .enter(fields.find(&at("n")).unwrap(), "1.")
+        .unwrap_err();
+    let typed = state.as_typed().unwrap().to_string();
+    assert_eq!(
+        typed,
+        r#"{"n":"1.","password":"p","all":[{"token":"t","a":2}]}"#
+    );
+    let kept = state.without_secrets(&form).unwrap().to_string();
+    assert_eq!(kept, r#"{"n":1,"all":[{"a":2}]}"#);
+}

@@ -5,6 +5,7 @@
 use std::time::{Duration, SystemTime};
 
 use attache::protocol::{Content, Json, MediaContent, Resource, ResourceContents};
+use attache_view::indented;
 
 use super::Verbosity;
 use super::text::{Style, Text};
@@ -135,47 +136,6 @@ pub(crate) fn json(value: &Json) -> Text {
     text
 }
 
-/// Breaks valid JSON into lines without reading its values.
-fn indented(json: &str) -> String {
-    let mut lines = String::with_capacity(json.len() * 2);
-    let mut depth = 0_usize;
-    let mut in_string = false;
-    let mut escaped = false;
-    let mut open = None;
-    for character in json.chars() {
-        if in_string {
-            lines.push(character);
-            in_string = escaped || character != '"';
-            escaped = !escaped && character == '\\';
-            continue;
-        }
-        if character.is_ascii_whitespace() {
-            continue;
-        }
-        let closes = matches!(character, '}' | ']');
-        if closes {
-            depth = depth.saturating_sub(1);
-        }
-        // What was opened and is closed at once stays on its line.
-        if open.take().is_some_and(|()| !closes) || (closes && !lines.ends_with(['{', '['])) {
-            lines.push('\n');
-            lines.extend(std::iter::repeat_n("  ", depth));
-        }
-        lines.push(character);
-        match character {
-            '"' => in_string = true,
-            '{' | '[' => {
-                depth += 1;
-                open = Some(());
-            }
-            ',' => open = Some(()),
-            ':' => lines.push(' '),
-            _ => {}
-        }
-    }
-    lines
-}
-
 /// How long ago something was, given in milliseconds since 1970, as people say it.
 pub(crate) fn age(since_ms: u64) -> String {
     let since = SystemTime::UNIX_EPOCH + Duration::from_millis(since_ms);
@@ -233,24 +193,6 @@ mod tests {
         ] {
             assert_eq!(size(bytes), text);
         }
-    }
-
-    #[test]
-    fn json_is_indented_without_touching_values() {
-        let json = r#"{"a":[1e400, {}],"b \\\" {":"x, [y]","c":[],"d":{"e":null}}"#;
-        insta::assert_snapshot!(indented(json), @r#"
-        {
-          "a": [
-            1e400,
-            {}
-          ],
-          "b \\\" {": "x, [y]",
-          "c": [],
-          "d": {
-            "e": null
-          }
-        }
-        "#);
     }
 
     #[test]

@@ -25,6 +25,7 @@ fn the_program() {
       read         Read a resource
       prompt       Get a prompt, filled in
       watch        Print changes of resources and lists as they happen, until Ctrl-C
+      web          Open the console: every server in one page of the browser, and an HTTP API
       chat         Talk to a model that uses the servers
       serve        Be one of the ready-made servers
       up           Keep the configured servers running, so that commands need not start them
