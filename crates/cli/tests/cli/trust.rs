@@ -162,7 +162,8 @@ fn s4_s26_the_first_use_pins_and_a_changed_tool_is_not_called_until_it_is_approv
     server.refusal();
     let approved = home.run(&["trust", "mine", "--yes", "--json"]);
     let approved = approved.expect(0).document();
-    assert_eq!(approved["changed"], 1, "{approved}");
+    assert_eq!(approved["server"], "mine", "{approved}");
+    assert_eq!(approved["approved"], true, "{approved}");
     home.run(&CALL).expect(0);
 }
 
