@@ -101,7 +101,7 @@ fn prompts_name_who_speaks() {
     );
 }
 
-/// A10 of A.6: what is drawn of 10 MB is what is in view, and no more is indexed than is needed.
+/// What is drawn of 10 MB is what is in view, and no more is indexed than is needed.
 #[test]
 fn of_a_large_answer_only_the_window_is_made() {
     let line = format!("{}\n", "wide text ".repeat(10));

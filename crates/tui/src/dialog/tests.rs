@@ -79,6 +79,7 @@ fn approvals_need_a_choice_and_nothing_is_chosen_by_itself() {
     );
 }
 
+// S4.
 #[test]
 fn drift_is_approved_or_not() {
     check(
@@ -92,6 +93,7 @@ fn drift_is_approved_or_not() {
     );
 }
 
+// C-ELIC-09.
 #[test]
 fn forms_are_filled_in_declined_or_left() {
     check(
@@ -113,6 +115,7 @@ fn forms_are_filled_in_declined_or_left() {
     );
 }
 
+// C-ELIC-12, C-ELIC-13.
 #[test]
 fn pages_are_opened_on_a_key_only_and_never_by_a_trick() {
     check(
@@ -136,6 +139,7 @@ fn pages_are_opened_on_a_key_only_and_never_by_a_trick() {
     );
 }
 
+// The person sees the whole conversation before anything is sent, and may say no.
 #[test]
 fn a_person_answers_for_a_model_or_says_why_not() {
     check(
@@ -199,6 +203,7 @@ fn what_an_editor_wrote_is_the_answer() {
     assert!(answer.contains(r#""text":"long\nanswer""#), "{answer}");
 }
 
+// S13: whatever a server puts into a question, the screen shows it as text.
 #[test]
 fn questions_look_like_this() {
     let tool: Tool = serde_json::from_str(

@@ -326,6 +326,9 @@ impl FormEditor {
 
     pub(super) fn browse_hints(&self) -> Vec<Action> {
         let mut hints = vec![Action::Submit, Action::Open];
+        if self.was_tried && !self.value.report().problems.is_empty() {
+            hints.insert(1, Action::SendAsIs);
+        }
         match self.field().map(|field| &field.kind) {
             Some(Kind::Boolean) => hints.push(Action::Toggle),
             Some(Kind::List { .. }) => hints.push(Action::AddItem),

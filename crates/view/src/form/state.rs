@@ -81,7 +81,11 @@ impl State {
     /// All that is wrong: texts that say no value first, then what the schema finds. An object that
     /// is not begun lacks what an empty one lacks.
     pub fn check(&self, form: &Form) -> Report {
-        let fields = self.field(form);
+        self.check_fields(form, &self.field(form))
+    }
+
+    /// The same, with the fields of the form for this value at hand.
+    pub fn check_fields(&self, form: &Form, fields: &Field) -> Report {
         let mut report = match (&self.value, &fields.kind) {
             (Some(value), _) => form.check(value),
             (None, Kind::Object(_)) => form.check(&Value::Object(Object::default())),
