@@ -116,7 +116,8 @@ impl Screen {
             pixel_height: 0,
         };
         let mut seen = self.seen.lock().unwrap();
-        seen.terminal.screen_mut().set_size(rows, columns);
+        let (high, wide) = (rows.try_into().unwrap(), columns.try_into().unwrap());
+        seen.terminal.screen_mut().set_size(high, wide);
         self.master.resize(size).unwrap();
     }
 
