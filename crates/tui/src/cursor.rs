@@ -78,7 +78,11 @@ mod tests {
             (Action::Down, 1..11, 10),
         ] {
             assert!(cursor.act(action, 100));
-            assert_eq!((cursor.window(100, 10), cursor.at), (window, at), "{action:?}");
+            assert_eq!(
+                (cursor.window(100, 10), cursor.at),
+                (window, at),
+                "{action:?}"
+            );
         }
         // The list becomes shorter than the place of the cursor.
         assert_eq!(cursor.window(3, 10), 0..3);

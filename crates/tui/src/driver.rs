@@ -6,10 +6,10 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use attache::host::call_log;
 use attache::host::catalog::{Aggregate, ListKind, Listable, Offered};
 use attache::host::events::EventKind;
 use attache::host::policy::PinState;
-use attache::host::call_log;
 use attache::protocol::{CallToolResult, Json, ProgressParams, Tool};
 use attache_view::document::Document;
 use tokio::sync::Notify;
@@ -55,7 +55,11 @@ pub(crate) async fn drive(
     }
     following.abort();
     // Dropped requests are cancelled, and their servers told.
-    for task in driver.jobs.into_values().chain(driver.watches.into_values()) {
+    for task in driver
+        .jobs
+        .into_values()
+        .chain(driver.watches.into_values())
+    {
         task.abort();
     }
     let lists = driver.lists.into_values().map(|(_, task)| task);
@@ -90,7 +94,9 @@ async fn follow(backend: Backend, about: About, mailbox: Mailbox) {
             })
             .sum();
         let batch = std::mem::take(&mut batch);
-        mailbox.send_when_there_is_room(Message::Events(batch)).await;
+        mailbox
+            .send_when_there_is_room(Message::Events(batch))
+            .await;
         if missed > 0 {
             // What was lost may have changed anything.
             let Ok((snapshot, anew)) = backend.follow().await else {
@@ -494,7 +500,9 @@ async fn follow_frames(backend: Backend, mailbox: Mailbox) {
         {
             batch.push(frame);
         }
-        mailbox.send_when_there_is_room(Message::Frames(batch)).await;
+        mailbox
+            .send_when_there_is_room(Message::Frames(batch))
+            .await;
     }
 }
 
@@ -506,7 +514,10 @@ fn save(path: &std::path::Path, bytes: &[u8]) -> Notice {
         .open(path)
         .and_then(|mut file| std::io::Write::write_all(&mut file, bytes));
     match written {
-        Ok(()) => Notice::done(format!("wrote {} to {shown}", crate::text::bytes(bytes.len()))),
+        Ok(()) => Notice::done(format!(
+            "wrote {} to {shown}",
+            crate::text::bytes(bytes.len())
+        )),
         Err(error) => Notice::failed(format!("{shown} was not written: {error}")),
     }
 }

@@ -472,7 +472,9 @@ impl KeyMap {
         if contexts.contains(&Context::Text) && chord.is_typed() {
             return None;
         }
-        let mut found = contexts.iter().map(|context| self.meanings.get(&(*context, chord)));
+        let mut found = contexts
+            .iter()
+            .map(|context| self.meanings.get(&(*context, chord)));
         found.find_map(|action| action.copied())
     }
 
@@ -495,7 +497,9 @@ pub fn markdown() -> String {
         if context != Some(binding.context) {
             context = Some(binding.context);
             let name = binding.context.name();
-            page.push_str(&format!("\n### {name}\n\n| Key | Does | Name |\n|---|---|---|\n"));
+            page.push_str(&format!(
+                "\n### {name}\n\n| Key | Does | Name |\n|---|---|---|\n"
+            ));
         }
         let keys: Vec<String> = binding.keys.iter().map(|key| format!("`{key}`")).collect();
         let (help, name) = (binding.help, binding.name);
@@ -531,7 +535,10 @@ mod tests {
             for key in binding.keys {
                 let chord = Chord::parse(key).unwrap_or_else(|| panic!("{key} is no key"));
                 if let Some(other) = seen.insert((binding.context, chord), binding.name) {
-                    panic!("{key} means {other} and {} in {:?}", binding.name, binding.context);
+                    panic!(
+                        "{key} means {other} and {} in {:?}",
+                        binding.name, binding.context
+                    );
                 }
             }
         }
@@ -555,16 +562,28 @@ mod tests {
         let typing = [Context::Text, Context::Editor, Context::Global];
         assert_eq!(keys.action(&typing, event("q")), None);
         assert_eq!(keys.action(&typing, event("f2")), Some(Action::Submit));
-        assert_eq!(keys.action(&typing, event("ctrl-c")), Some(Action::Interrupt));
-        assert_eq!(keys.action(&[Context::Global], event("q")), Some(Action::Quit));
+        assert_eq!(
+            keys.action(&typing, event("ctrl-c")),
+            Some(Action::Interrupt)
+        );
+        assert_eq!(
+            keys.action(&[Context::Global], event("q")),
+            Some(Action::Quit)
+        );
         let shifted = KeyEvent::new(KeyCode::BackTab, KeyModifiers::SHIFT);
-        assert_eq!(keys.action(&[Context::Global], shifted), Some(Action::PreviousPane));
+        assert_eq!(
+            keys.action(&[Context::Global], shifted),
+            Some(Action::PreviousPane)
+        );
     }
 
     #[test]
     fn overrides_replace_defaults_and_say_what_is_wrong() {
         let written = |name: &str, keys: &[&str]| {
-            (name.to_owned(), keys.iter().map(|key| (*key).to_owned()).collect())
+            (
+                name.to_owned(),
+                keys.iter().map(|key| (*key).to_owned()).collect(),
+            )
         };
         let (keys, problems) = KeyMap::new(&[
             written("quit", &["Q"]),

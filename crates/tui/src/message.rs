@@ -14,9 +14,7 @@ use attache::host::frames::Frame;
 use attache::host::policy::Drift;
 use attache::host::questions::Answer;
 use attache::host::snapshot::Snapshot;
-use attache::protocol::{
-    CallToolResult, Json, LogLevel, Prompt, Resource, ResourceTemplate, Tool,
-};
+use attache::protocol::{CallToolResult, Json, LogLevel, Prompt, Resource, ResourceTemplate, Tool};
 use attache_view::document::Document;
 use ratatui::crossterm::event::Event as TerminalEvent;
 

@@ -33,7 +33,11 @@ fn home(name: &str, servers: &str) -> Folder {
 /// A server of a launch in the configuration, with the tag by which its processes are known.
 fn table(name: &str, launch: &Launch) -> String {
     let (key, value) = &launch.env[0];
-    let env = format!("env = {{ {} = {:?} }}\n", key.to_str().unwrap(), value.to_str().unwrap());
+    let env = format!(
+        "env = {{ {} = {:?} }}\n",
+        key.to_str().unwrap(),
+        value.to_str().unwrap()
+    );
     toml_server(name, &words_of(launch)) + &env
 }
 
@@ -55,9 +59,9 @@ fn gone(screen: &Screen, text: &str) {
 /// nothing left at the end.
 #[test]
 fn tools_are_found_run_watched_and_cancelled() {
-    let names = (0..10_000).map(|number| {
-        json!({"name": format!("tool_{number:05}"), "inputSchema": {"type": "object"}})
-    });
+    let names = (0..10_000).map(
+        |number| json!({"name": format!("tool_{number:05}"), "inputSchema": {"type": "object"}}),
+    );
     let slow = json!({"name": "slow_one", "inputSchema": {"type": "object"}});
     let launch = Script::legacy("2025-11-25")
         .tools(names.chain([slow]))
@@ -92,10 +96,14 @@ fn tools_are_found_run_watched_and_cancelled() {
     see(&screen, "50");
     // The second one is open; its cancel reaches the server.
     screen.type_in("x");
-    launch.wait_received_of("notifications/cancelled", 1, PATIENCE).unwrap();
+    launch
+        .wait_received_of("notifications/cancelled", 1, PATIENCE)
+        .unwrap();
     see(&screen, "Running 1");
     screen.type_in(CTRL_C);
-    launch.wait_received_of("notifications/cancelled", 2, PATIENCE).unwrap();
+    launch
+        .wait_received_of("notifications/cancelled", 2, PATIENCE)
+        .unwrap();
     gone(&screen, "Running 1");
     screen.type_in("4");
     see(&screen, "cancelled");
@@ -130,7 +138,12 @@ fn leaving_asks_while_a_call_runs_and_esc_never_leaves() {
     screen.type_in(ENTER);
     let (code, rows) = screen.finish();
     assert_eq!(code, 0, "{rows}");
-    assert!(launch.tag().wait_until_gone(Duration::from_secs(10)).is_ok());
+    assert!(
+        launch
+            .tag()
+            .wait_until_gone(Duration::from_secs(10))
+            .is_ok()
+    );
 }
 
 /// S13: names, descriptions, causes and answers of a hostile server reach the terminal as text,
@@ -156,7 +169,8 @@ fn hostile_text_and_a_storm_of_sizes_do_no_harm() {
     assert_eq!(code, 0, "{rows}");
     let text = String::from_utf8_lossy(&bytes);
     for attack in ["]0;owned", "]0;x", "]52;c;aGk=", "\u{9b}2J", "\u{202e}"] {
-        let is_raw = text.contains(&format!("\u{1b}{attack}")) || attack.starts_with(['\u{9b}', '\u{202e}']) && text.contains(attack);
+        let is_raw = text.contains(&format!("\u{1b}{attack}"))
+            || attack.starts_with(['\u{9b}', '\u{202e}']) && text.contains(attack);
         assert!(!is_raw, "{attack:?}");
     }
     assert!(!rows.contains("attack"), "{rows}");
@@ -198,22 +212,32 @@ fn suspending_and_continuing_draws_again() {
     let times_taken = |screen: &Screen| {
         let bytes = screen.bytes();
         let taken = b"\x1b[?1049h";
-        bytes.windows(taken.len()).filter(|window| window == taken).count()
+        bytes
+            .windows(taken.len())
+            .filter(|window| window == taken)
+            .count()
     };
     screen.type_in("\u{1a}");
-    crate::harness::wait_until("the terminal being taken again", || times_taken(&screen) == 2);
+    crate::harness::wait_until("the terminal being taken again", || {
+        times_taken(&screen) == 2
+    });
     see(&screen, "echo");
     let process = screen.process();
     let id = rustix::process::Pid::from_raw(i32::try_from(process).unwrap()).unwrap();
     rustix::process::kill_process(id, rustix::process::Signal::STOP).unwrap();
     let state = || {
         let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
-        let state = stat.rsplit(") ").next().and_then(|rest| rest.chars().next());
+        let state = stat
+            .rsplit(") ")
+            .next()
+            .and_then(|rest| rest.chars().next());
         state.unwrap_or('?')
     };
     crate::harness::wait_until("the stop", || state() == 'T');
     rustix::process::kill_process(id, rustix::process::Signal::CONT).unwrap();
-    crate::harness::wait_until("the terminal being taken again", || times_taken(&screen) == 3);
+    crate::harness::wait_until("the terminal being taken again", || {
+        times_taken(&screen) == 3
+    });
     see(&screen, "echo");
     screen.type_in("q");
     assert_eq!(screen.finish().0, 0);
@@ -256,7 +280,12 @@ fn a_host_in_the_background_is_used() {
     home.run(&["down"]).expect(0);
     assert_eq!(left, 0);
     assert!(running > 0, "the servers of the background host have ended");
-    assert!(launch.tag().wait_until_gone(Duration::from_secs(20)).is_ok());
+    assert!(
+        launch
+            .tag()
+            .wait_until_gone(Duration::from_secs(20))
+            .is_ok()
+    );
 }
 
 /// A question that belongs to the call a person looks at opens by itself, and its answer reaches
@@ -305,7 +334,10 @@ fn questions_of_a_server_are_answered_where_they_arise() {
         lines.filter(|line| line.contains(text)).count()
     };
     assert_eq!(answers(r#""content":{"name":"Ada"}"#), 1);
+    screen.type_in("e");
+    see(&screen, "stop writing");
     screen.type_in("mauve");
+    see(&screen, "mauve");
     screen.type_in(F2);
     see(&screen, "thank you");
     assert_eq!(answers("mauve"), 1);
@@ -323,7 +355,10 @@ fn a_drifted_tool_is_approved_from_its_difference() {
     };
     let (before, after) = (with("pays a little"), with("pays everything"));
     let program = |launch: &Launch| {
-        let words: Vec<String> = words_of(launch).iter().map(|word| format!("'{word}'")).collect();
+        let words: Vec<String> = words_of(launch)
+            .iter()
+            .map(|word| format!("'{word}'"))
+            .collect();
         format!("#!/bin/sh\nexec {}\n", words.join(" "))
     };
     let home = Folder::new("ui-drift");

@@ -30,7 +30,11 @@ impl Host {
     }
 }
 
-fn unreadable(server: &super::server_handle::ServerHandle, tool: &Tool, error: &io::Error) -> Error {
+fn unreadable(
+    server: &super::server_handle::ServerHandle,
+    tool: &Tool,
+    error: &io::Error,
+) -> Error {
     Error::Refused {
         server: server.name().clone(),
         tool: tool.name.clone(),

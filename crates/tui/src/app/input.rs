@@ -105,8 +105,8 @@ impl App {
 
     /// A component that has the focus gets the key first; true if it used it.
     fn component_key(&mut self, event: KeyEvent, action: Option<Action>) -> bool {
-        let has_focus = self.focus == Focus::Detail
-            || self.focus == Focus::List && self.tab == Tab::Specs;
+        let has_focus =
+            self.focus == Focus::Detail || self.focus == Focus::List && self.tab == Tab::Specs;
         if !has_focus {
             return false;
         }
@@ -188,7 +188,9 @@ impl App {
             }
             Outcome::Close => {
                 let key = self.key_name(Action::Inbox);
-                self.tell(Notice::warning(format!("the question stays open; {key} answers it")));
+                self.tell(Notice::warning(format!(
+                    "the question stays open; {key} answers it"
+                )));
             }
             Outcome::Ignored if matches!(action, Some(Action::Back | Action::Later)) => {}
             Outcome::Used | Outcome::Ignored => self.overlays.push(Overlay::Question(dialog)),

@@ -30,8 +30,8 @@ use crate::dialog::{self, QuestionDialog};
 use crate::jobs::{JobState, Jobs};
 use crate::keys::{Context, KeyMap};
 use crate::message::{
-    About, Connected, Effect, Failed, FirstQuestion, JobEnd, JobId, JobNews, Listed, Message, WatchNews, Wishes,
-    Work,
+    About, Connected, Effect, Failed, FirstQuestion, JobEnd, JobId, JobNews, Listed, Message,
+    WatchNews, Wishes, Work,
 };
 use crate::overlay::{Ask, Menu, Sheet};
 use crate::panes::activity::Activity;
@@ -365,9 +365,7 @@ impl App {
         match &event.kind {
             EventKind::ListChanged { list } => self.effects.push(Effect::List(*list)),
             // A server that came back may offer something else; a first start is waited for anyway.
-            EventKind::State(change)
-                if change.state == ServerState::Ready && change.starts > 1 =>
-            {
+            EventKind::State(change) if change.state == ServerState::Ready && change.starts > 1 => {
                 self.ask_for_lists();
             }
             EventKind::Added { .. } => self.ask_for_lists(),
@@ -389,7 +387,10 @@ impl App {
                 self.resource_changed(server, uri);
             }
             EventKind::NotStored { problem } => {
-                self.tell(Notice::warning(format!("not written down: {}", text::safe(problem))));
+                self.tell(Notice::warning(format!(
+                    "not written down: {}",
+                    text::safe(problem)
+                )));
             }
             _ => {}
         }
@@ -526,7 +527,8 @@ impl App {
         let now_ms = self.now_ms;
         let rows = self.resources.rows_mut().iter_mut();
         let mut rows = rows.filter(|row| row.server() == server);
-        let row = rows.find(|row| matches!(&row.kind, ResourceKind::Resource { uri: it } if it == uri));
+        let row =
+            rows.find(|row| matches!(&row.kind, ResourceKind::Resource { uri: it } if it == uri));
         let Some(row) = row else { return };
         match news {
             WatchNews::Began => row.watch = Some(WatchState::default()),

@@ -5,13 +5,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use attache::{Host, TaskHandle, TaskStart};
 use attache::host::catalog::{Aggregate, Listable};
 use attache::host::names::ToolName;
 use attache::host::policy::{CallOrigin, PinState};
 use attache::host::questions::{Answer, Attached, Topic};
 use attache::host::snapshot::Snapshot;
 use attache::protocol::{GetPromptResult, Json, Payload, ReadResourceResult, Tool};
+use attache::{Host, TaskHandle, TaskStart};
 
 use super::{CallWith, EventStream, FrameStream, OnPart, OnProgress, Problem};
 use crate::message::{CompleteWith, Order};
@@ -65,7 +65,9 @@ impl OwnHost {
     ) -> Result<Aggregate<T>, Problem> {
         // What is remembered of servers that are still starting comes first.
         let known = self.host.list::<T>();
-        let known = known.remembered_after(Duration::ZERO).starting_after(Duration::ZERO);
+        let known = known
+            .remembered_after(Duration::ZERO)
+            .starting_after(Duration::ZERO);
         on_part(known.await?);
         Ok(self.host.list::<T>().on_answer(on_part).for_all().await?)
     }
@@ -93,10 +95,12 @@ impl OwnHost {
         if !call.as_task {
             return Ok(made.raw().await?);
         }
-        let failed = |error| Problem::Host(attache::host::Error::Request {
-            server: server.clone(),
-            error,
-        });
+        let failed = |error| {
+            Problem::Host(attache::host::Error::Request {
+                server: server.clone(),
+                error,
+            })
+        };
         let result = match made.as_task().await? {
             TaskStart::Finished(result) => result,
             TaskStart::Running(task) => {
@@ -107,7 +111,9 @@ impl OwnHost {
             }
         };
         let result = Json::from_serialize(&result);
-        Ok(result.map_err(|error| Problem::Words(error.to_string()))?.into())
+        Ok(result
+            .map_err(|error| Problem::Words(error.to_string()))?
+            .into())
     }
 
     pub(super) async fn read(
