@@ -268,7 +268,8 @@ fn a_server_that_fails_is_told_with_its_cause() {
 fn a_host_in_the_background_is_used() {
     let launch = Script::legacy("2025-11-25").launch().unwrap();
     let home = home("ui-attached", &table("chaos", &launch));
-    home.run(&["up", "--idle", "2m"]).expect(0);
+    let up = Screen::start(home.path(), &["up", "--idle", "2m"], 80, 24);
+    assert_eq!(up.finish().0, 0);
     let mut screen = open(&home, &[], 120, 30);
     see(&screen, "Background host");
     screen.type_in("/echo");
@@ -277,7 +278,8 @@ fn a_host_in_the_background_is_used() {
     screen.type_in("q");
     let left = screen.finish().0;
     let running = launch.tag().survivors().unwrap().len();
-    home.run(&["down"]).expect(0);
+    let down = Screen::start(home.path(), &["down"], 80, 24);
+    assert_eq!(down.finish().0, 0);
     assert_eq!(left, 0);
     assert!(running > 0, "the servers of the background host have ended");
     assert!(
