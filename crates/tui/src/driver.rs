@@ -200,13 +200,15 @@ impl Driver {
                 });
             }
             Effect::AcceptPin { server, tool } => {
-                tokio::task::spawn_blocking(move || match backend.accept_pin(&server, &tool) {
-                    Ok(()) => {
-                        let name = tool.name.clone();
-                        mailbox.send(Message::Pins(vec![(server, name, PinWord::Same)]));
-                    }
-                    Err(problem) => {
-                        mailbox.send(Message::Notice(Notice::failed(problem.to_string())));
+                tokio::spawn(async move {
+                    match backend.accept_pin(&server, &tool).await {
+                        Ok(()) => {
+                            let name = tool.name.clone();
+                            mailbox.send(Message::Pins(vec![(server, name, PinWord::Same)]));
+                        }
+                        Err(problem) => {
+                            mailbox.send(Message::Notice(Notice::failed(problem.to_string())));
+                        }
                     }
                 });
             }
@@ -481,6 +483,7 @@ fn past(backend: &Backend) -> Result<Vec<call_log::CallRecord>, String> {
         name: None,
         since_ms: 0,
         most: PAST_CALLS,
+        actions: false,
     };
     match call_log::history(&folder, &filter) {
         Ok(history) => Ok(history.calls),

@@ -243,10 +243,10 @@ impl Backend {
         }
     }
 
-    /// Approves a tool as it is. Writes a file.
-    pub(crate) fn accept_pin(&self, server: &str, tool: &Tool) -> Result<(), Problem> {
+    /// Approves a tool as it was shown.
+    pub(crate) async fn accept_pin(&self, server: &str, tool: &Tool) -> Result<(), Problem> {
         match self {
-            Self::Own(host) => host.accept_pin(server, tool),
+            Self::Own(host) => host.accept_pin(server, tool).await,
             Self::Attached(_) => Err(AttachedHost::no_pins(server, tool)),
         }
     }

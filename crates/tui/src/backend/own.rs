@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use attache::host::PinError;
 use attache::host::catalog::{Aggregate, Listable};
 use attache::host::names::ToolName;
 use attache::host::policy::{CallOrigin, PinState};
@@ -165,11 +166,15 @@ impl OwnHost {
     }
 
     pub(super) fn pin_state(&self, server: &str, tool: &Tool) -> Result<PinState, Problem> {
-        Ok(self.host.pin_state(server, tool)?)
+        let pinned = self.host.pin_of(server, tool).map_err(words)?;
+        Ok(pinned.state.unwrap_or(PinState::New))
     }
 
-    pub(super) fn accept_pin(&self, server: &str, tool: &Tool) -> Result<(), Problem> {
-        Ok(self.host.accept_pin(server, tool)?)
+    /// Approves a tool as it was shown.
+    pub(super) async fn accept_pin(&self, server: &str, tool: &Tool) -> Result<(), Problem> {
+        let shown = self.host.pin_of(server, tool).map_err(words)?;
+        let shown = [(shown.name, shown.definition)];
+        self.host.accept_pins(server, &shown).await.map_err(words)
     }
 
     pub(super) fn frames(&self) -> FrameStream {
@@ -186,5 +191,12 @@ impl OwnHost {
 
     pub(super) fn call_log(&self) -> Option<PathBuf> {
         Some(self.host.call_log()?.folder().to_path_buf())
+    }
+}
+
+fn words(error: PinError) -> Problem {
+    match error {
+        PinError::Host(error) => Problem::Host(error),
+        other => Problem::Words(other.to_string()),
     }
 }

@@ -14,7 +14,7 @@ use crate::{Object, Value};
 
 /// The variants that a person picked, by field.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Picks(BTreeMap<Path, usize>);
+pub struct Picks(pub(super) BTreeMap<Path, usize>);
 
 impl Picks {
     /// The variant that was picked for a field.
@@ -26,12 +26,12 @@ impl Picks {
 /// A form that is being filled in.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct State {
-    value: Option<Value>,
+    pub(super) value: Option<Value>,
     /// Texts that say no value, by field.
-    drafts: BTreeMap<Path, String>,
-    picks: Picks,
+    pub(super) drafts: BTreeMap<Path, String>,
+    pub(super) picks: Picks,
     /// What a variant held when another one was picked.
-    kept: BTreeMap<(Path, usize), Option<Value>>,
+    pub(super) kept: BTreeMap<(Path, usize), Option<Value>>,
 }
 
 impl State {
