@@ -106,7 +106,10 @@ mod tests {
         mailbox.take(None, &mut taken);
         let shown = format!("{taken:?}");
         assert_eq!(taken.len(), 2, "{shown}");
-        assert!(shown.contains("9999.0") && shown.contains("9998.0"), "{shown}");
+        assert!(
+            shown.contains("9999.0") && shown.contains("9998.0"),
+            "{shown}"
+        );
     }
 
     #[tokio::test]
@@ -117,7 +120,8 @@ mod tests {
         }
         let late = mailbox.clone();
         let sent = tokio::spawn(async move {
-            late.send_when_there_is_room(Message::Events(Vec::new())).await;
+            late.send_when_there_is_room(Message::Events(Vec::new()))
+                .await;
         });
         tokio::task::yield_now().await;
         let mut taken = Vec::new();

@@ -212,10 +212,15 @@ fn suspending_and_continuing_draws_again() {
     let times_taken = |screen: &Screen| {
         let bytes = screen.bytes();
         let taken = b"\x1b[?1049h";
-        bytes.windows(taken.len()).filter(|window| window == taken).count()
+        bytes
+            .windows(taken.len())
+            .filter(|window| window == taken)
+            .count()
     };
     screen.type_in("\u{1a}");
-    crate::harness::wait_until("the terminal being taken again", || times_taken(&screen) == 2);
+    crate::harness::wait_until("the terminal being taken again", || {
+        times_taken(&screen) == 2
+    });
     see(&screen, "echo");
     let process = screen.process();
     let id = rustix::process::Pid::from_raw(i32::try_from(process).unwrap()).unwrap();
@@ -230,7 +235,9 @@ fn suspending_and_continuing_draws_again() {
     };
     crate::harness::wait_until("the stop", || state() == 'T');
     rustix::process::kill_process(id, rustix::process::Signal::CONT).unwrap();
-    crate::harness::wait_until("the terminal being taken again", || times_taken(&screen) == 3);
+    crate::harness::wait_until("the terminal being taken again", || {
+        times_taken(&screen) == 3
+    });
     see(&screen, "echo");
     screen.type_in("q");
     assert_eq!(screen.finish().0, 0);
@@ -261,7 +268,8 @@ fn a_server_that_fails_is_told_with_its_cause() {
 fn a_host_in_the_background_is_used() {
     let launch = Script::legacy("2025-11-25").launch().unwrap();
     let home = home("ui-attached", &table("chaos", &launch));
-    home.run(&["up", "--idle", "2m"]).expect(0);
+    let up = Screen::start(home.path(), &["up", "--idle", "2m"], 80, 24);
+    assert_eq!(up.finish().0, 0);
     let mut screen = open(&home, &[], 120, 30);
     see(&screen, "Background host");
     screen.type_in("/echo");
@@ -270,7 +278,8 @@ fn a_host_in_the_background_is_used() {
     screen.type_in("q");
     let left = screen.finish().0;
     let running = launch.tag().survivors().unwrap().len();
-    home.run(&["down"]).expect(0);
+    let down = Screen::start(home.path(), &["down"], 80, 24);
+    assert_eq!(down.finish().0, 0);
     assert_eq!(left, 0);
     assert!(running > 0, "the servers of the background host have ended");
     assert!(
@@ -327,7 +336,10 @@ fn questions_of_a_server_are_answered_where_they_arise() {
         lines.filter(|line| line.contains(text)).count()
     };
     assert_eq!(answers(r#""content":{"name":"Ada"}"#), 1);
+    screen.type_in("e");
+    see(&screen, "stop writing");
     screen.type_in("mauve");
+    see(&screen, "mauve");
     screen.type_in(F2);
     see(&screen, "thank you");
     assert_eq!(answers("mauve"), 1);

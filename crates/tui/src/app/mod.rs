@@ -365,9 +365,7 @@ impl App {
         match &event.kind {
             EventKind::ListChanged { list } => self.effects.push(Effect::List(*list)),
             // A server that came back may offer something else; a first start is waited for anyway.
-            EventKind::State(change)
-                if change.state == ServerState::Ready && change.starts > 1 =>
-            {
+            EventKind::State(change) if change.state == ServerState::Ready && change.starts > 1 => {
                 self.ask_for_lists();
             }
             EventKind::Added { .. } => self.ask_for_lists(),

@@ -651,7 +651,12 @@ fn describe(description: Option<&str>, width: usize, lines: &mut Vec<Line<'stati
     if let Some(description) = description {
         let safe = text::head(description.trim(), LONGEST_DESCRIPTION);
         let safe = attache_view::safe_text::block(safe).replace('\t', "    ");
-        lines.extend(text::folded(&safe, width).into_iter().take(200).map(Line::raw));
+        lines.extend(
+            text::folded(&safe, width)
+                .into_iter()
+                .take(200)
+                .map(Line::raw),
+        );
         lines.push(Line::default());
     }
 }

@@ -483,7 +483,10 @@ impl Operation {
         let method = column(&self.method, (room * 3 / 5).clamp(8, 26), glyphs.ellipsis);
         spans.push(Span::raw(format!("{method} ")));
         let room = room.saturating_sub(text::width(&method) + 1);
-        spans.push(Span::styled(column(&self.about, room, glyphs.ellipsis), quiet));
+        spans.push(Span::styled(
+            column(&self.about, room, glyphs.ellipsis),
+            quiet,
+        ));
         if has_time {
             let took = self.took_us.map(|took| text::duration(took / 1000));
             let took = text::right(&took.unwrap_or_default(), 9, glyphs.ellipsis);
