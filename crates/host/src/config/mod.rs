@@ -27,7 +27,6 @@ pub mod reference;
 pub use attache_client::authorization::Secret;
 pub use attache_client::{HttpFlavor, HttpServer, Transport};
 pub use chat::{ChatApi, ChatConfig, ChatTools};
-pub use ui::{UiConfig, UiTheme};
 pub use draft::Draft;
 pub use environment::{Platform, UserEnvironment};
 pub use exchange::{
@@ -45,3 +44,4 @@ pub use profile::Profile;
 pub use read::SINGLE_SERVER;
 pub use search::{FILE_NAME, Found, find, user_file};
 pub use speckit::{SpeckitConfig, SpeckitWriter};
+pub use ui::{UiConfig, UiTheme};
