@@ -159,11 +159,10 @@ impl ServerArgs {
         Ok((self.named(Some(word))?.selection()?.1, None))
     }
 
-    /// The servers that were asked for, and the configuration they come from.
+    /// The configuration, and whether the servers come from it rather than from the words.
     #[cfg(feature = "ui")]
-    pub(crate) fn configured(self) -> Result<(Configuration, ServerSelection), Failure> {
-        let configuration = self.config.configuration()?;
-        Ok((configuration, self.selection()?.1))
+    pub(crate) fn configuration(&self) -> Result<(Configuration, bool), Failure> {
+        Ok((self.config.configuration()?, self.command.is_empty()))
     }
 
     /// The servers that were asked for, and in what way.

@@ -38,8 +38,8 @@ pub use accounts::Accounts;
 pub use attache_client as client;
 pub use error::{Cause, Error, Failure, Refuser};
 pub use host::{
-    Call, GetPrompt, Host, HostBuilder, Lifetime, List, Read, ReadAnswer, Watch, Watched,
-    configured_log_folder, log_folder, manifest_folder,
+    Call, GetPrompt, Host, HostBuilder, Lifetime, List, PinError, PinnedTool, Read, ReadAnswer,
+    Watch, Watched, configured_log_folder, log_folder, manifest_folder,
 };
 pub use nearest::nearest;
 pub use shareable::{path_digest, shareable};

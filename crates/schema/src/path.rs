@@ -3,12 +3,12 @@
 use std::fmt;
 
 use attache_protocol::safe_text;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::Value;
 
 /// One step into a value.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Step {
     /// To a member of an object.
@@ -18,7 +18,7 @@ pub enum Step {
 }
 
 /// The way from the root of a value to a part of it.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Path(pub Vec<Step>);
 

@@ -125,7 +125,11 @@ fn switches(process: u32) -> Result<u64> {
     for task in std::fs::read_dir(format!("/proc/{process}/task"))? {
         let status = std::fs::read_to_string(task?.path().join("status"))?;
         for line in status.lines().filter(|line| line.contains("ctxt_switches")) {
-            sum += line.split_whitespace().nth(1).unwrap_or("0").parse::<u64>()?;
+            sum += line
+                .split_whitespace()
+                .nth(1)
+                .unwrap_or("0")
+                .parse::<u64>()?;
         }
     }
     Ok(sum)
@@ -170,7 +174,11 @@ fn main() -> Result<()> {
     let mut first = Vec::new();
     for _ in 0..20 {
         let mut terminal = Terminal::start(&program, empty.path(), &["ui"], (120, 40))?;
-        first.push(terminal.wait_for(END_OF_FRAME)?.duration_since(terminal.started));
+        first.push(
+            terminal
+                .wait_for(END_OF_FRAME)?
+                .duration_since(terminal.started),
+        );
         terminal.leave()?;
     }
     say("process start to first frame", first)?;
@@ -182,7 +190,9 @@ fn main() -> Result<()> {
     std::thread::sleep(Duration::from_secs(10));
     let woken = switches(idle.process())? - before;
     let memory = resident(idle.process())?;
-    line(&format!("idle: {woken} context switches in 10 s, {memory:.1} MB"))?;
+    line(&format!(
+        "idle: {woken} context switches in 10 s, {memory:.1} MB"
+    ))?;
     idle.leave()?;
 
     let names = (0..10_000).map(|number| {
@@ -205,7 +215,10 @@ fn main() -> Result<()> {
     let mut many = Terminal::start(&program, home.path(), &["ui"], (120, 40))?;
     many.wait_for(b"tools")?;
     many.settle(Duration::from_secs(2));
-    line(&format!("10,000 tools: {:.1} MB", resident(many.process())?))?;
+    line(&format!(
+        "10,000 tools: {:.1} MB",
+        resident(many.process())?
+    ))?;
     many.key_to_frame("/")?;
     let mut typed = Vec::new();
     for round in 0..40 {
@@ -261,7 +274,10 @@ fn flood(program: &str, home: &Path) -> Result<()> {
     say("key to frame in a flood of log messages", times)?;
     terminal.key("6")?;
     terminal.settle(Duration::from_secs(3));
-    line(&format!("after the flood: {:.1} MB", resident(terminal.process())?))?;
+    line(&format!(
+        "after the flood: {:.1} MB",
+        resident(terminal.process())?
+    ))?;
     terminal.key("\u{3}\u{3}")?;
     terminal.child.wait()?;
     Ok(())

@@ -103,12 +103,18 @@ fn tool(text: &str) -> Tool {
 fn some_tools(server: &str) -> Vec<Offered<Tool>> {
     let schema = r#"{"type":"object","properties":{"query":{"type":"string","description":"What to look for"},"limit":{"type":"integer"}},"required":["query"]}"#;
     let texts = [
-        format!(r#"{{"name":"search_notes","title":"Search the notes","description":"Finds notes.\n\nBy words, tags or dates.","inputSchema":{schema},"annotations":{{"readOnlyHint":true}}}}"#),
-        format!(r#"{{"name":"sync_repository","description":"Fetches and pushes.","inputSchema":{schema},"annotations":{{"destructiveHint":true,"openWorldHint":true}}}}"#),
+        format!(
+            r#"{{"name":"search_notes","title":"Search the notes","description":"Finds notes.\n\nBy words, tags or dates.","inputSchema":{schema},"annotations":{{"readOnlyHint":true}}}}"#
+        ),
+        format!(
+            r#"{{"name":"sync_repository","description":"Fetches and pushes.","inputSchema":{schema},"annotations":{{"destructiveHint":true,"openWorldHint":true}}}}"#
+        ),
         r#"{"name":"count","inputSchema":{"type":"object"}}"#.to_owned(),
     ];
     let tools = texts.iter().map(|text| tool(text));
-    tools.map(|tool| offered(server, &tool.name.clone(), tool)).collect()
+    tools
+        .map(|tool| offered(server, &tool.name.clone(), tool))
+        .collect()
 }
 
 fn list_tools(app: &mut App, entries: Vec<Offered<Tool>>, servers: Vec<ServerAnswer>) {
@@ -225,7 +231,11 @@ fn tools_in_every_state() {
     app.on(Message::Pins(vec![
         ("notes".to_owned(), "count".to_owned(), PinWord::Drifted),
         ("notes".to_owned(), "search_notes".to_owned(), PinWord::Same),
-        ("notes".to_owned(), "sync_repository".to_owned(), PinWord::New),
+        (
+            "notes".to_owned(),
+            "sync_repository".to_owned(),
+            PinWord::New,
+        ),
     ]));
     insta::assert_snapshot!("tools_partial_and_failed", screens(&mut app));
     type_in(&mut app, "/syr");
@@ -240,9 +250,24 @@ fn tools_that_are_remembered_stale_or_not_offered() {
     for (label, state, outcome, tools) in [
         ("starting", ServerState::Starting, None, Vec::new()),
         ("none", ServerState::Ready, Some(Outcome::Ok), Vec::new()),
-        ("not offered", ServerState::Ready, Some(Outcome::NotOffered), Vec::new()),
-        ("stale", ServerState::BackingOff, Some(Outcome::Ok), some_tools("notes")),
-        ("off", ServerState::Disabled, Some(Outcome::Disabled), Vec::new()),
+        (
+            "not offered",
+            ServerState::Ready,
+            Some(Outcome::NotOffered),
+            Vec::new(),
+        ),
+        (
+            "stale",
+            ServerState::BackingOff,
+            Some(Outcome::Ok),
+            some_tools("notes"),
+        ),
+        (
+            "off",
+            ServerState::Disabled,
+            Some(Outcome::Disabled),
+            Vec::new(),
+        ),
         (
             "remembered",
             ServerState::Starting,
@@ -311,11 +336,18 @@ fn resources_and_prompts() {
     // What is looked at is read again when it changes.
     type_in(&mut app, "\n");
     let id = app.shown_job().unwrap();
-    end_call(&mut app, id, r#"{"contents":[{"uri":"notes://2024/tea","text":"green"}]}"#);
+    end_call(
+        &mut app,
+        id,
+        r#"{"contents":[{"uri":"notes://2024/tea","text":"green"}]}"#,
+    );
     app.take_effects();
     app.on(watched(WatchNews::Changed));
     let effects = app.take_effects();
-    assert!(matches!(&effects[..], [Effect::Begin(_, Work::Read { .. })]), "{effects:?}");
+    assert!(
+        matches!(&effects[..], [Effect::Begin(_, Work::Read { .. })]),
+        "{effects:?}"
+    );
     type_in(&mut app, "3");
     insta::assert_snapshot!("prompts", screens(&mut app));
 }
@@ -345,7 +377,10 @@ fn several_calls_run_and_one_is_cancelled() {
         total: Some(100.0),
         message: Some(message.to_owned()),
     };
-    app.on(Message::Job(first, progress(62.0, "fetching\u{1b}]0;owned\u{7}")));
+    app.on(Message::Job(
+        first,
+        progress(62.0, "fetching\u{1b}]0;owned\u{7}"),
+    ));
     app.on(Message::Job(second, progress(7.0, "beginning")));
     insta::assert_snapshot!("running", screens(&mut app));
     // The last one has the focus where none is selected.
@@ -366,9 +401,16 @@ fn several_calls_run_and_one_is_cancelled() {
         word: "cancelled",
         ..Failed::default()
     };
-    app.on(Message::Job(*cancelled, JobNews::Ended(JobEnd::Failed(failed))));
+    app.on(Message::Job(
+        *cancelled,
+        JobNews::Ended(JobEnd::Failed(failed)),
+    ));
     let other = if *cancelled == first { second } else { first };
-    end_call(&mut app, other, r#"{"content":[{"type":"text","text":"42 notes"}]}"#);
+    end_call(
+        &mut app,
+        other,
+        r#"{"content":[{"type":"text","text":"42 notes"}]}"#,
+    );
     app.on(Message::History(Ok(Vec::new())));
     insta::assert_snapshot!("calls", screens(&mut app));
 }
@@ -383,7 +425,11 @@ fn a_call_that_may_have_had_an_effect_is_repeated_only_after_a_question() {
     type_in(&mut app, "4");
     let _ = screen(&mut app, 120, 30);
     type_in(&mut app, "r");
-    assert!(app.take_effects().iter().all(|effect| !matches!(effect, Effect::Begin(..))));
+    assert!(
+        app.take_effects()
+            .iter()
+            .all(|effect| !matches!(effect, Effect::Begin(..)))
+    );
     type_in(&mut app, "run\n");
     let effects = app.take_effects();
     assert!(matches!(&effects[..], [Effect::Begin(2, _)]), "{effects:?}");
@@ -423,7 +469,10 @@ fn ctrl_c_cancels_and_twice_within_a_second_leaves() {
     app.take_effects();
     app.on(control('c'));
     let effects = app.take_effects();
-    assert!(matches!(&effects[..], [Effect::Cancel(it)] if *it == id), "{effects:?}");
+    assert!(
+        matches!(&effects[..], [Effect::Cancel(it)] if *it == id),
+        "{effects:?}"
+    );
     app.now_ms += 1_500;
     app.on(control('c'));
     assert!(app.take_effects().is_empty());
@@ -585,7 +634,16 @@ fn hostile_names_everywhere_are_only_text() {
         entries: vec![offered("notes", "x", prompt)],
         servers: vec![answer("notes", Outcome::Ok)],
     }))));
-    for keys in ["1", "\u{1b}2", "\u{1b}3", "\u{1b}:owned", "\u{1b}4", "\u{1b}1\n", "y", "\u{1b}"] {
+    for keys in [
+        "1",
+        "\u{1b}2",
+        "\u{1b}3",
+        "\u{1b}:owned",
+        "\u{1b}4",
+        "\u{1b}1\n",
+        "y",
+        "\u{1b}",
+    ] {
         type_in(&mut app, keys);
         for size in [(120, 30), (50, 20)] {
             let shown = screen(&mut app, size.0, size.1);
@@ -619,7 +677,9 @@ fn ten_thousand_tools_are_filtered_as_they_are_typed() {
     let mut app = app();
     connect(&mut app, vec![server("many", ServerState::Ready)]);
     let tools = (0..10_000).map(|number| {
-        let tool = tool(&format!(r#"{{"name":"tool_{number:05}","inputSchema":{{"type":"object"}}}}"#));
+        let tool = tool(&format!(
+            r#"{{"name":"tool_{number:05}","inputSchema":{{"type":"object"}}}}"#
+        ));
         offered("many", &tool.name.clone(), tool)
     });
     list_tools(&mut app, tools.collect(), vec![answer("many", Outcome::Ok)]);
@@ -636,11 +696,17 @@ fn the_selected_tool_stays_selected_when_lists_change() {
     let mut app = app();
     ready(&mut app);
     type_in(&mut app, "j");
-    assert_eq!(app.tools.selected().map(|row| row.name()), Some("sync_repository"));
+    assert_eq!(
+        app.tools.selected().map(|row| row.name()),
+        Some("sync_repository")
+    );
     let mut more = some_tools("notes");
     more.insert(0, offered("notes", "new", tool(r#"{"name":"a_new_one"}"#)));
     list_tools(&mut app, more, vec![answer("notes", Outcome::Ok)]);
-    assert_eq!(app.tools.selected().map(|row| row.name()), Some("sync_repository"));
+    assert_eq!(
+        app.tools.selected().map(|row| row.name()),
+        Some("sync_repository")
+    );
 }
 
 #[test]
@@ -650,7 +716,9 @@ fn pastes_are_text_and_never_keys() {
     app.on(Message::Terminal(TerminalEvent::Paste("qq\nq".to_owned())));
     assert!(app.take_effects().is_empty());
     type_in(&mut app, "/");
-    app.on(Message::Terminal(TerminalEvent::Paste("sync\nq".to_owned())));
+    app.on(Message::Terminal(TerminalEvent::Paste(
+        "sync\nq".to_owned(),
+    )));
     assert_eq!(app.tools.filter.input.text(), "sync q");
     assert!(app.take_effects().is_empty());
 }

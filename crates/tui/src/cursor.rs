@@ -19,12 +19,8 @@ impl Cursor {
         let last = count.saturating_sub(1);
         let page = self.height.max(2) - 1;
         self.at = match action {
-            Action::Up | Action::PickUp | Action::FilterUp | Action::PaletteUp => {
-                self.at.saturating_sub(1)
-            }
-            Action::Down | Action::PickDown | Action::FilterDown | Action::PaletteDown => {
-                self.at + 1
-            }
+            Action::Up | Action::PickUp | Action::FilterUp => self.at.saturating_sub(1),
+            Action::Down | Action::PickDown | Action::FilterDown => self.at + 1,
             Action::Top => 0,
             Action::Bottom => last,
             Action::PageUp | Action::PickPageUp => self.at.saturating_sub(page),
@@ -82,7 +78,11 @@ mod tests {
             (Action::Down, 1..11, 10),
         ] {
             assert!(cursor.act(action, 100));
-            assert_eq!((cursor.window(100, 10), cursor.at), (window, at), "{action:?}");
+            assert_eq!(
+                (cursor.window(100, 10), cursor.at),
+                (window, at),
+                "{action:?}"
+            );
         }
         // The list becomes shorter than the place of the cursor.
         assert_eq!(cursor.window(3, 10), 0..3);

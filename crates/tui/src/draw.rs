@@ -55,7 +55,10 @@ pub(crate) fn popup(
         .border_set(theme.border())
         .border_style(theme.style(Role::BorderFocused))
         .padding(Padding::horizontal(1))
-        .title(Line::styled(format!(" {title} "), theme.style(Role::TitleFocused)));
+        .title(Line::styled(
+            format!(" {title} "),
+            theme.style(Role::TitleFocused),
+        ));
     let inside = block.inner(area);
     frame.render_widget(block, area);
     inside
@@ -122,7 +125,10 @@ pub(crate) fn scroll_bar(
     for row in 0..height {
         let is_thumb = (top..top + thumb).contains(&row);
         if is_thumb {
-            #[expect(clippy::cast_possible_truncation, reason = "less than the height of a screen")]
+            #[expect(
+                clippy::cast_possible_truncation,
+                reason = "less than the height of a screen"
+            )]
             let y = area.y + row as u16;
             buffer.set_string(x, y, theme.glyphs().thumb, theme.style(Role::Secondary));
         }
@@ -164,11 +170,10 @@ pub(crate) fn filter_line(
     } else {
         Role::Secondary
     };
-    let content = Line::from(vec![
-        Span::styled("/ ", theme.style(role)),
-        Span::raw(text),
-    ]);
-    frame.buffer_mut().set_line(area.x, area.y, &content, area.width);
+    let content = Line::from(vec![Span::styled("/ ", theme.style(role)), Span::raw(text)]);
+    frame
+        .buffer_mut()
+        .set_line(area.x, area.y, &content, area.width);
     let wide = u16::try_from(text::width(count)).unwrap_or(u16::MAX);
     if wide + 4 < area.width {
         let x = area.right() - wide;

@@ -6,10 +6,10 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use attache::host::call_log;
 use attache::host::catalog::{Aggregate, ListKind, Listable, Offered};
 use attache::host::events::EventKind;
 use attache::host::policy::PinState;
-use attache::host::call_log;
 use attache::protocol::{CallToolResult, Json, ProgressParams, Tool};
 use attache_view::document::Document;
 use tokio::sync::mpsc::UnboundedReceiver;
@@ -53,7 +53,11 @@ pub(crate) async fn drive(
     }
     following.abort();
     // Dropped requests are cancelled, and their servers told.
-    for task in driver.jobs.into_values().chain(driver.watches.into_values()) {
+    for task in driver
+        .jobs
+        .into_values()
+        .chain(driver.watches.into_values())
+    {
         task.abort();
     }
     if let Some(frames) = driver.frames {
@@ -87,7 +91,9 @@ async fn follow(backend: Backend, about: About, mailbox: Mailbox) {
             })
             .sum();
         let batch = std::mem::take(&mut batch);
-        mailbox.send_when_there_is_room(Message::Events(batch)).await;
+        mailbox
+            .send_when_there_is_room(Message::Events(batch))
+            .await;
         if missed > 0 {
             // What was lost may have changed anything.
             let Ok((snapshot, anew)) = backend.follow().await else {
@@ -181,13 +187,15 @@ impl Driver {
                 });
             }
             Effect::AcceptPin { server, tool } => {
-                tokio::task::spawn_blocking(move || match backend.accept_pin(&server, &tool) {
-                    Ok(()) => {
-                        let name = tool.name.clone();
-                        mailbox.send(Message::Pins(vec![(server, name, PinWord::Same)]));
-                    }
-                    Err(problem) => {
-                        mailbox.send(Message::Notice(Notice::failed(problem.to_string())));
+                tokio::spawn(async move {
+                    match backend.accept_pin(&server, &tool).await {
+                        Ok(()) => {
+                            let name = tool.name.clone();
+                            mailbox.send(Message::Pins(vec![(server, name, PinWord::Same)]));
+                        }
+                        Err(problem) => {
+                            mailbox.send(Message::Notice(Notice::failed(problem.to_string())));
+                        }
                     }
                 });
             }
@@ -462,6 +470,7 @@ fn past(backend: &Backend) -> Result<Vec<call_log::CallRecord>, String> {
         name: None,
         since_ms: 0,
         most: PAST_CALLS,
+        actions: false,
     };
     match call_log::history(&folder, &filter) {
         Ok(history) => Ok(history.calls),
@@ -481,7 +490,9 @@ async fn follow_frames(backend: Backend, mailbox: Mailbox) {
         {
             batch.push(frame);
         }
-        mailbox.send_when_there_is_room(Message::Frames(batch)).await;
+        mailbox
+            .send_when_there_is_room(Message::Frames(batch))
+            .await;
     }
 }
 
@@ -493,7 +504,10 @@ fn save(path: &std::path::Path, bytes: &[u8]) -> Notice {
         .open(path)
         .and_then(|mut file| std::io::Write::write_all(&mut file, bytes));
     match written {
-        Ok(()) => Notice::done(format!("wrote {} to {shown}", crate::text::bytes(bytes.len()))),
+        Ok(()) => Notice::done(format!(
+            "wrote {} to {shown}",
+            crate::text::bytes(bytes.len())
+        )),
         Err(error) => Notice::failed(format!("{shown} was not written: {error}")),
     }
 }

@@ -55,7 +55,13 @@ impl Pattern {
         for (place, character) in name.chars().enumerate() {
             if self.is_same(*letter, character) {
                 in_a_row += 1;
-                score += 1 + in_a_row * 2 + if is_beginning(former, character) { 8 } else { 0 };
+                score += 1
+                    + in_a_row * 2
+                    + if is_beginning(former, character) {
+                        8
+                    } else {
+                        0
+                    };
                 found(place);
                 match wanted.next() {
                     Some(next) => letter = next,

@@ -74,7 +74,13 @@ impl Job {
         let is_call = matches!(self.work, Work::Call { .. });
         let was_not_made = matches!(
             &self.state,
-            JobState::Ended { end: JobEnd::Failed(Failed { word: "refused" | "not sent", .. }), .. }
+            JobState::Ended {
+                end: JobEnd::Failed(Failed {
+                    word: "refused" | "not sent",
+                    ..
+                }),
+                ..
+            }
         );
         is_call && !self.is_harmless && !was_not_made
     }
@@ -169,13 +175,17 @@ impl Job {
             (false, None) => "",
         };
         let room = width.saturating_sub(taken);
-        spans.push(Span::raw(text::cut(word, room, glyphs.ellipsis).into_owned()));
+        spans.push(Span::raw(
+            text::cut(word, room, glyphs.ellipsis).into_owned(),
+        ));
         Line::from(spans)
     }
 
     /// How long it may still take, by how far it is.
     fn remaining(&self, progress: &Progress, now_ms: u64) -> Option<String> {
-        let share = progress.share().filter(|share| (0.05..1.0).contains(share))?;
+        let share = progress
+            .share()
+            .filter(|share| (0.05..1.0).contains(share))?;
         let elapsed = self.elapsed(now_ms);
         if elapsed < 2_000 {
             return None;
@@ -313,7 +323,10 @@ impl CallLine<'_> {
             Span::raw(format!("{name} ")),
             Span::styled(column(self.arguments, room, glyphs.ellipsis), quiet),
             Span::raw(" "),
-            Span::styled(column(self.word.0, 12, glyphs.ellipsis), theme.style(self.word.1)),
+            Span::styled(
+                column(self.word.0, 12, glyphs.ellipsis),
+                theme.style(self.word.1),
+            ),
             Span::styled(text::right(&took, 9, glyphs.ellipsis), quiet),
         ]);
         if has_size {

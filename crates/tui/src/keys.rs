@@ -46,8 +46,6 @@ pub enum Context {
     Dialog,
     /// The line in which a filter or a search is typed.
     Filter,
-    /// The palette.
-    Palette,
 }
 
 impl Context {
@@ -71,7 +69,6 @@ impl Context {
             Self::Answer => "answer",
             Self::Dialog => "question",
             Self::Filter => "filter",
-            Self::Palette => "palette",
         }
     }
 }
@@ -239,11 +236,6 @@ actions! {
         FilterUp "filter-up" ["up", "ctrl-p"] "up";
         FilterDown "filter-down" ["down", "ctrl-n"] "down";
     }
-    Palette {
-        PaletteUp "palette-up" ["up", "ctrl-p"] "up";
-        PaletteDown "palette-down" ["down", "ctrl-n"] "down";
-        PaletteGo "palette-go" ["enter"] "go";
-    }
     Specs {
         SpecNew "spec-new" ["n"] "new spec";
         SpecRun "spec-run" ["r"] "run a command";
@@ -252,8 +244,6 @@ actions! {
         SpecSave "spec-save" ["ctrl-s"] "save the document";
         SpecCancel "spec-cancel" ["x", "c"] "cancel what runs";
         SpecRetry "spec-retry" ["R"] "try again";
-        SpecDelete "spec-delete" ["d"] "delete";
-        SpecWorktrees "spec-worktrees" ["w"] "worktrees";
     }
 }
 
@@ -482,7 +472,9 @@ impl KeyMap {
         if contexts.contains(&Context::Text) && chord.is_typed() {
             return None;
         }
-        let mut found = contexts.iter().map(|context| self.meanings.get(&(*context, chord)));
+        let mut found = contexts
+            .iter()
+            .map(|context| self.meanings.get(&(*context, chord)));
         found.find_map(|action| action.copied())
     }
 
@@ -505,7 +497,9 @@ pub fn markdown() -> String {
         if context != Some(binding.context) {
             context = Some(binding.context);
             let name = binding.context.name();
-            page.push_str(&format!("\n### {name}\n\n| Key | Does | Name |\n|---|---|---|\n"));
+            page.push_str(&format!(
+                "\n### {name}\n\n| Key | Does | Name |\n|---|---|---|\n"
+            ));
         }
         let keys: Vec<String> = binding.keys.iter().map(|key| format!("`{key}`")).collect();
         let (help, name) = (binding.help, binding.name);
@@ -541,7 +535,10 @@ mod tests {
             for key in binding.keys {
                 let chord = Chord::parse(key).unwrap_or_else(|| panic!("{key} is no key"));
                 if let Some(other) = seen.insert((binding.context, chord), binding.name) {
-                    panic!("{key} means {other} and {} in {:?}", binding.name, binding.context);
+                    panic!(
+                        "{key} means {other} and {} in {:?}",
+                        binding.name, binding.context
+                    );
                 }
             }
         }
@@ -565,16 +562,28 @@ mod tests {
         let typing = [Context::Text, Context::Editor, Context::Global];
         assert_eq!(keys.action(&typing, event("q")), None);
         assert_eq!(keys.action(&typing, event("f2")), Some(Action::Submit));
-        assert_eq!(keys.action(&typing, event("ctrl-c")), Some(Action::Interrupt));
-        assert_eq!(keys.action(&[Context::Global], event("q")), Some(Action::Quit));
+        assert_eq!(
+            keys.action(&typing, event("ctrl-c")),
+            Some(Action::Interrupt)
+        );
+        assert_eq!(
+            keys.action(&[Context::Global], event("q")),
+            Some(Action::Quit)
+        );
         let shifted = KeyEvent::new(KeyCode::BackTab, KeyModifiers::SHIFT);
-        assert_eq!(keys.action(&[Context::Global], shifted), Some(Action::PreviousPane));
+        assert_eq!(
+            keys.action(&[Context::Global], shifted),
+            Some(Action::PreviousPane)
+        );
     }
 
     #[test]
     fn overrides_replace_defaults_and_say_what_is_wrong() {
         let written = |name: &str, keys: &[&str]| {
-            (name.to_owned(), keys.iter().map(|key| (*key).to_owned()).collect())
+            (
+                name.to_owned(),
+                keys.iter().map(|key| (*key).to_owned()).collect(),
+            )
         };
         let (keys, problems) = KeyMap::new(&[
             written("quit", &["Q"]),

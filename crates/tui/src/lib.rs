@@ -46,7 +46,7 @@ pub use message::{About, Wishes};
 
 use keys::KeyMap;
 use mailbox::Mailbox;
-use message::Message;
+use message::{FirstQuestion, Message};
 use theme::{ColorMode, Theme};
 
 /// What servers are told that they may ask of the person at this UI.
@@ -83,6 +83,27 @@ impl Default for Options {
     }
 }
 
+/// Asks the person on behalf of who connects, before there is a host.
+#[derive(Clone, Debug)]
+pub struct Gate {
+    mailbox: Mailbox,
+}
+
+impl Gate {
+    /// Shows lines and waits for a yes or a no. `yes` says what Enter does.
+    pub async fn ask(&self, title: &str, lines: Vec<String>, yes: &str) -> bool {
+        let (answer, answered) = tokio::sync::oneshot::channel();
+        self.mailbox.send(Message::AskFirst(Box::new(FirstQuestion {
+            title: title.to_owned(),
+            lines,
+            yes: yes.to_owned(),
+            answer,
+        })));
+        // A UI that is left has not said yes.
+        answered.await.unwrap_or(false)
+    }
+}
+
 /// What has become of a UI.
 #[derive(Debug)]
 pub enum Ended<E> {
@@ -101,9 +122,12 @@ pub enum Ended<E> {
 /// Returns when the terminal is as it was. The host is the caller's to close.
 pub async fn run<E>(
     options: Options,
-    connect: impl Future<Output = Result<(Backend, About), E>>,
+    connect: impl AsyncFnOnce(Gate) -> Result<(Backend, About), E>,
 ) -> Ended<E> {
     let mailbox = Mailbox::default();
+    let gate = Gate {
+        mailbox: mailbox.clone(),
+    };
     let (effects, wanted) = tokio::sync::mpsc::unbounded_channel();
     let settings = app::Settings {
         theme: Theme::new(options.colors, options.ascii),
@@ -127,7 +151,7 @@ pub async fn run<E>(
     let connected = tokio::select! {
         biased;
         end = &mut ended => return of_end(end.ok()),
-        connected = connect => connected,
+        connected = connect(gate) => connected,
     };
     let (backend, about) = match connected {
         Ok(connected) => connected,

@@ -14,9 +14,7 @@ use attache::host::frames::Frame;
 use attache::host::policy::Drift;
 use attache::host::questions::Answer;
 use attache::host::snapshot::Snapshot;
-use attache::protocol::{
-    CallToolResult, Json, LogLevel, Prompt, Resource, ResourceTemplate, Tool,
-};
+use attache::protocol::{CallToolResult, Json, LogLevel, Prompt, Resource, ResourceTemplate, Tool};
 use attache_view::document::Document;
 use ratatui::crossterm::event::Event as TerminalEvent;
 
@@ -38,6 +36,8 @@ pub(crate) enum Message {
     Connected(Box<Connected>),
     /// The host cannot be had; said after the terminal is restored.
     Refused,
+    /// Something has to be decided before there is a host.
+    AskFirst(Box<FirstQuestion>),
     /// Events of the host, in order.
     Events(Vec<Arc<Event>>),
     /// Events were lost, and this is how things are now.
@@ -93,6 +93,17 @@ pub(crate) enum Message {
     Notice(Notice),
     /// A component's thread has finished something.
     Wake,
+}
+
+/// What has to be decided before there is a host.
+#[derive(Debug)]
+pub(crate) struct FirstQuestion {
+    pub(crate) title: String,
+    /// What it is about, in lines; not safe yet.
+    pub(crate) lines: Vec<String>,
+    /// What Enter does.
+    pub(crate) yes: String,
+    pub(crate) answer: tokio::sync::oneshot::Sender<bool>,
 }
 
 /// A host that is there.

@@ -71,8 +71,16 @@ struct PrivateFile {
 
 impl PrivateFile {
     fn new(extension: &str, bytes: &[u8]) -> io::Result<Self> {
-        let clean: String = extension.chars().filter(char::is_ascii_alphanumeric).take(8).collect();
-        let extension = if clean.is_empty() { "bin".to_owned() } else { clean };
+        let clean: String = extension
+            .chars()
+            .filter(char::is_ascii_alphanumeric)
+            .take(8)
+            .collect();
+        let extension = if clean.is_empty() {
+            "bin".to_owned()
+        } else {
+            clean
+        };
         for attempt in 0..100_u32 {
             let name = format!("attache-{}-{attempt}", std::process::id());
             let folder = std::env::temp_dir().join(name);

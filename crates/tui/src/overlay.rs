@@ -151,7 +151,9 @@ impl<T: Clone> Menu<T> {
             Span::styled("> ", theme.style(Role::Accent)),
             Span::raw(self.input.text().to_owned()),
         ]);
-        frame.buffer_mut().set_line(inside.x, inside.y, &prompt, inside.width);
+        frame
+            .buffer_mut()
+            .set_line(inside.x, inside.y, &prompt, inside.width);
         let column = u16::try_from(self.input.column()).unwrap_or(u16::MAX);
         let x = inside.x.saturating_add(2).saturating_add(column);
         frame.set_cursor_position(Position::new(x.min(inside.right()), inside.y));
@@ -167,19 +169,27 @@ impl<T: Clone> Menu<T> {
         }
         let pattern = Pattern::new(self.input.text());
         let (items, shown) = (&self.items, &self.shown);
-        draw::rows(frame, area, &mut self.cursor, shown.len(), true, theme, |index, width| {
-            let item = &items[shown[index]];
-            let width = usize::from(width);
-            let ellipsis = theme.glyphs().ellipsis;
-            let note = text::cut(&item.note, width / 2, ellipsis).into_owned();
-            let room = width.saturating_sub(text::width(&note) + 1);
-            let label = text::column(&item.label, room, ellipsis);
-            let places = pattern.places(&item.label);
-            let mut spans = draw::marked(&label, &places, theme.style(Role::Text), theme);
-            spans.push(Span::raw(" "));
-            spans.push(Span::styled(note, theme.style(Role::Secondary)));
-            Line::from(spans)
-        });
+        draw::rows(
+            frame,
+            area,
+            &mut self.cursor,
+            shown.len(),
+            true,
+            theme,
+            |index, width| {
+                let item = &items[shown[index]];
+                let width = usize::from(width);
+                let ellipsis = theme.glyphs().ellipsis;
+                let note = text::cut(&item.note, width / 2, ellipsis).into_owned();
+                let room = width.saturating_sub(text::width(&note) + 1);
+                let label = text::column(&item.label, room, ellipsis);
+                let places = pattern.places(&item.label);
+                let mut spans = draw::marked(&label, &places, theme.style(Role::Text), theme);
+                spans.push(Span::raw(" "));
+                spans.push(Span::styled(note, theme.style(Role::Secondary)));
+                Line::from(spans)
+            },
+        );
     }
 }
 
@@ -255,9 +265,9 @@ impl<T: Clone> Sheet<T> {
         let widest = self.lines.iter().map(Line::width).max().unwrap_or(0);
         let size = (
             u16::try_from(widest.clamp(36, 110) + 5).unwrap_or(u16::MAX),
-            u16::try_from(self.lines.len() + 2).unwrap_or(u16::MAX).saturating_add(
-                if self.does.is_some() { 2 } else { 0 },
-            ),
+            u16::try_from(self.lines.len() + 2)
+                .unwrap_or(u16::MAX)
+                .saturating_add(if self.does.is_some() { 2 } else { 0 }),
         );
         let inside = draw::popup(frame, screen, size, &self.title, theme);
         let mut area = inside;
@@ -273,12 +283,20 @@ impl<T: Clone> Sheet<T> {
             draw::line(frame.buffer_mut(), inside.x, y, inside.width, &line);
         }
         self.height = usize::from(area.height);
-        self.offset = self.offset.min(self.lines.len().saturating_sub(self.height));
+        self.offset = self
+            .offset
+            .min(self.lines.len().saturating_sub(self.height));
         let shown = self.lines.iter().skip(self.offset).take(self.height);
         for (y, content) in (area.y..).zip(shown) {
             draw::line(frame.buffer_mut(), area.x, y, area.width, content);
         }
-        draw::scroll_bar(frame.buffer_mut(), area, self.offset, self.lines.len(), theme);
+        draw::scroll_bar(
+            frame.buffer_mut(),
+            area,
+            self.offset,
+            self.lines.len(),
+            theme,
+        );
     }
 }
 

@@ -132,9 +132,10 @@ mod tests {
 
     #[test]
     fn templates_are_filled_in_as_the_standard_says() {
-        let values: BTreeMap<String, String> = [("var", "value"), ("path", "/foo/bar"), ("x", "1 2")]
-            .map(|(name, value)| (name.to_owned(), value.to_owned()))
-            .into();
+        let values: BTreeMap<String, String> =
+            [("var", "value"), ("path", "/foo/bar"), ("x", "1 2")]
+                .map(|(name, value)| (name.to_owned(), value.to_owned()))
+                .into();
         for (template, expected) in [
             ("{var}", "value"),
             ("x://{path}/y", "x://%2Ffoo%2Fbar/y"),

@@ -94,7 +94,10 @@ impl Screen {
         let sequence = format!("\u{1b}]52;c;{encoded}\u{7}");
         let sequence = match std::env::var_os("TMUX") {
             // The multiplexer passes it on only in this envelope.
-            Some(_) => format!("\u{1b}Ptmux;{}\u{1b}\\", sequence.replace('\u{1b}', "\u{1b}\u{1b}")),
+            Some(_) => format!(
+                "\u{1b}Ptmux;{}\u{1b}\\",
+                sequence.replace('\u{1b}', "\u{1b}\u{1b}")
+            ),
             None => sequence,
         };
         let mut out = io::stdout().lock();
@@ -114,7 +117,12 @@ fn enter(wants_mouse: bool) -> io::Result<()> {
     IS_TAKEN.store(true, Ordering::SeqCst);
     HAS_MOUSE.store(wants_mouse, Ordering::SeqCst);
     let mut out = io::stdout();
-    execute!(out, EnterAlternateScreen, EnableBracketedPaste, cursor::Hide)?;
+    execute!(
+        out,
+        EnterAlternateScreen,
+        EnableBracketedPaste,
+        cursor::Hide
+    )?;
     if wants_mouse {
         execute!(out, EnableMouseCapture)?;
     }

@@ -106,9 +106,8 @@ pub(crate) fn ago(at_ms: u64, now_ms: u64) -> String {
 
 /// A word as a shell takes it.
 pub(crate) fn shell_word(word: &str) -> String {
-    let is_plain = |character: char| {
-        character.is_ascii_alphanumeric() || "_-./:=@%+,".contains(character)
-    };
+    let is_plain =
+        |character: char| character.is_ascii_alphanumeric() || "_-./:=@%+,".contains(character);
     match !word.is_empty() && word.chars().all(is_plain) {
         true => word.to_owned(),
         false => format!("'{}'", word.replace('\'', r"'\''")),

@@ -128,17 +128,23 @@ impl Ui<'_> {
             Effect::Edit { text, extension } => {
                 match self.lend(|| outside::edit(&text, extension))? {
                     Ok(Some(text)) => self.app.edited(&text),
-                    Ok(None) => self.app.tell(Notice::warning("the text was left as it was")),
+                    Ok(None) => self
+                        .app
+                        .tell(Notice::warning("the text was left as it was")),
                     Err(error) => self.app.tell(Notice::failed(format!("no editor: {error}"))),
                 }
             }
             Effect::Open { what } => {
                 if let Err(error) = outside::open(&what) {
-                    self.app.tell(Notice::failed(format!("it was not opened: {error}")));
+                    self.app
+                        .tell(Notice::failed(format!("it was not opened: {error}")));
                 }
             }
             Effect::Suspend => self.lend(suspend)?,
-            #[expect(clippy::panic, reason = "a hidden key proves that the terminal is restored")]
+            #[expect(
+                clippy::panic,
+                reason = "a hidden key proves that the terminal is restored"
+            )]
             Effect::Panic => panic!("asked to fall over"),
             other => {
                 // The driver ends after this thread only.

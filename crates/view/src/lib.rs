@@ -6,9 +6,11 @@
 //! knows no terminal, no browser and no host; everything in it is a function of its arguments.
 
 mod address;
+pub mod command;
 pub mod document;
 pub mod form;
 mod indented;
+pub mod uri_template;
 
 pub use address::host_to_visit;
 pub use attache_protocol::safe_text;

@@ -76,6 +76,7 @@ verbs! {
     read::Read,
     prompt::Prompt,
     watch::Watch,
+    ?"web" web::Web,
     ?"chat" chat::Chat,
     ?"ui" #[command(alias = "tui")]
     ui::Ui,
@@ -83,6 +84,7 @@ verbs! {
     up::Up,
     down::Down,
     tap::Tap,
+    record::Record,
     show::Show,
     diff::Diff,
     replay::Replay,

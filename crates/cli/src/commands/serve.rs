@@ -224,7 +224,7 @@ async fn at_stdio(server: Server, output: &Output) -> std::io::Result<()> {
 }
 
 /// An address as people write it: this machine unless they say another.
-fn parse_address(text: &str) -> Result<SocketAddr, String> {
+pub(super) fn parse_address(text: &str) -> Result<SocketAddr, String> {
     let port = text.strip_prefix(':').unwrap_or(text);
     if let Ok(port) = port.parse() {
         return Ok(SocketAddr::from((Ipv4Addr::LOCALHOST, port)));

@@ -5,9 +5,12 @@ use std::io::IsTerminal as _;
 use attache::host::call_log::call_log_folder;
 use attache::host::config::UiTheme;
 use attache::host::configured_log_folder;
+use attache::host::trust::TrustState;
 use attache_attach::RemoteHost;
 use attache_tui::theme::ColorMode;
-use attache_tui::{ASKABLE, About, AttachedHost, Backend, Ended, Options, OwnHost, Wishes};
+use attache_tui::{
+    ASKABLE, About, AttachedHost, Backend, Ended, Gate, Options, OwnHost, Wishes,
+};
 
 use super::{Context, Known, Typed, Verb};
 use crate::args::ServerArgs;
@@ -65,7 +68,7 @@ impl Verb for Ui {
                 .hint("attache ls, attache tools and attache call say the same in lines"));
         }
         let options = self.options()?;
-        let ended = attache_tui::run(options, self.connect(context)).await;
+        let ended = attache_tui::run(options, async |gate| self.connect(context, gate).await).await;
         match ended {
             Ended::Left => Ok(()),
             Ended::NoHost(failure) => Err(failure),
@@ -103,9 +106,13 @@ impl Ui {
     }
 
     /// Everything that is read and started comes after the first frame.
-    async fn connect(self, context: &Context) -> Result<(Backend, About), Failure> {
+    async fn connect(self, context: &Context, gate: Gate) -> Result<(Backend, About), Failure> {
         let wants_mouse = !self.no_mouse;
-        let (configuration, selection) = self.servers.named(self.name)?.configured()?;
+        let (configuration, is_configured) = self.servers.configuration()?;
+        if is_configured {
+            ask_for_trust(&configuration, &gate).await?;
+        }
+        let selection = self.servers.named(self.name)?.selection()?.1;
         let mut about = about(&configuration, &selection, wants_mouse)?;
         // One that runs in the background has the servers already.
         let running = match selection.shared() {
@@ -123,6 +130,36 @@ impl Ui {
         let backend = Backend::Own(OwnHost::new(session.host.clone()));
         Ok((backend, about))
     }
+}
+
+/// A file that came with a folder starts nothing before the person has seen what it says.
+async fn ask_for_trust(configuration: &Configuration, gate: &Gate) -> Result<(), Failure> {
+    let Some(loaded) = configuration.load()? else {
+        return Ok(());
+    };
+    let Some(trust) = configuration.trust() else {
+        return Ok(());
+    };
+    if loaded.trust == TrustState::Trusted {
+        return Ok(());
+    }
+    let why = match loaded.trust {
+        TrustState::Changed => "has changed since you approved it",
+        TrustState::New | TrustState::Trusted => "came with this folder and is not approved",
+    };
+    let file = configuration.shown(&loaded.found.file);
+    let mut lines = vec![
+        format!("{file} {why}."),
+        "What it names is started as you, with your rights. This is what it says:".to_owned(),
+        String::new(),
+    ];
+    lines.extend(loaded.text.lines().map(|line| format!("  {line}")));
+    if gate.ask("not trusted yet", lines, "approves it and starts the servers").await {
+        let approved = loaded.approve(&trust);
+        approved.map_err(|error| Failure::unexpected(format!("{file} was not approved: {error}")))?;
+    }
+    // Without a yes the selection refuses it, in the words of every other verb.
+    Ok(())
 }
 
 fn about(

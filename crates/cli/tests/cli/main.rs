@@ -52,3 +52,5 @@ mod terminal;
 mod trust;
 #[cfg(all(unix, feature = "ui"))]
 mod ui;
+#[cfg(all(unix, feature = "web"))]
+mod web;

@@ -6,9 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use portable_pty::{
-    Child, CommandBuilder, MasterPty, PtySize, SlavePty, native_pty_system,
-};
+use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, SlavePty, native_pty_system};
 
 /// How long anything may take that a test waits for on a screen: twenty servers start meanwhile.
 const PATIENCE: Duration = Duration::from_secs(240);
@@ -124,7 +122,12 @@ impl Screen {
     /// Whether a full-screen program has the terminal.
     #[cfg(feature = "ui")]
     pub(crate) fn is_full_screen(&self) -> bool {
-        self.seen.lock().unwrap().terminal.screen().alternate_screen()
+        self.seen
+            .lock()
+            .unwrap()
+            .terminal
+            .screen()
+            .alternate_screen()
     }
 
     /// Everything that was written to the terminal.

@@ -33,7 +33,11 @@ fn home(name: &str, servers: &str) -> Folder {
 /// A server of a launch in the configuration, with the tag by which its processes are known.
 fn table(name: &str, launch: &Launch) -> String {
     let (key, value) = &launch.env[0];
-    let env = format!("env = {{ {} = {:?} }}\n", key.to_str().unwrap(), value.to_str().unwrap());
+    let env = format!(
+        "env = {{ {} = {:?} }}\n",
+        key.to_str().unwrap(),
+        value.to_str().unwrap()
+    );
     toml_server(name, &words_of(launch)) + &env
 }
 
@@ -55,9 +59,9 @@ fn gone(screen: &Screen, text: &str) {
 /// nothing left at the end.
 #[test]
 fn tools_are_found_run_watched_and_cancelled() {
-    let names = (0..10_000).map(|number| {
-        json!({"name": format!("tool_{number:05}"), "inputSchema": {"type": "object"}})
-    });
+    let names = (0..10_000).map(
+        |number| json!({"name": format!("tool_{number:05}"), "inputSchema": {"type": "object"}}),
+    );
     let slow = json!({"name": "slow_one", "inputSchema": {"type": "object"}});
     let launch = Script::legacy("2025-11-25")
         .tools(names.chain([slow]))
@@ -91,10 +95,14 @@ fn tools_are_found_run_watched_and_cancelled() {
     see(&screen, "50");
     // The second one is open; its cancel reaches the server.
     screen.type_in("x");
-    launch.wait_received_of("notifications/cancelled", 1, PATIENCE).unwrap();
+    launch
+        .wait_received_of("notifications/cancelled", 1, PATIENCE)
+        .unwrap();
     see(&screen, "Running 1");
     screen.type_in(CTRL_C);
-    launch.wait_received_of("notifications/cancelled", 2, PATIENCE).unwrap();
+    launch
+        .wait_received_of("notifications/cancelled", 2, PATIENCE)
+        .unwrap();
     gone(&screen, "Running 1");
     screen.type_in("4");
     see(&screen, "cancelled");
@@ -129,7 +137,12 @@ fn leaving_asks_while_a_call_runs_and_esc_never_leaves() {
     screen.type_in(ENTER);
     let (code, rows) = screen.finish();
     assert_eq!(code, 0, "{rows}");
-    assert!(launch.tag().wait_until_gone(Duration::from_secs(10)).is_ok());
+    assert!(
+        launch
+            .tag()
+            .wait_until_gone(Duration::from_secs(10))
+            .is_ok()
+    );
 }
 
 /// S13: names, descriptions, causes and answers of a hostile server reach the terminal as text,
@@ -155,7 +168,8 @@ fn hostile_text_and_a_storm_of_sizes_do_no_harm() {
     assert_eq!(code, 0, "{rows}");
     let text = String::from_utf8_lossy(&bytes);
     for attack in ["]0;owned", "]0;x", "]52;c;aGk=", "\u{9b}2J", "\u{202e}"] {
-        let is_raw = text.contains(&format!("\u{1b}{attack}")) || attack.starts_with(['\u{9b}', '\u{202e}']) && text.contains(attack);
+        let is_raw = text.contains(&format!("\u{1b}{attack}"))
+            || attack.starts_with(['\u{9b}', '\u{202e}']) && text.contains(attack);
         assert!(!is_raw, "{attack:?}");
     }
     assert!(!rows.contains("attack"), "{rows}");
@@ -196,7 +210,10 @@ fn suspending_and_continuing_draws_again() {
     screen.type_in("\u{1a}");
     let state = || {
         let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
-        let state = stat.rsplit(") ").next().and_then(|rest| rest.chars().next());
+        let state = stat
+            .rsplit(") ")
+            .next()
+            .and_then(|rest| rest.chars().next());
         state.unwrap_or('?')
     };
     if cfg!(target_os = "linux") {
@@ -247,5 +264,103 @@ fn a_host_in_the_background_is_used() {
     home.run(&["down"]).expect(0);
     assert_eq!(left, 0);
     assert!(running > 0, "the servers of the background host have ended");
-    assert!(launch.tag().wait_until_gone(Duration::from_secs(20)).is_ok());
+    assert!(
+        launch
+            .tag()
+            .wait_until_gone(Duration::from_secs(20))
+            .is_ok()
+    );
+}
+
+/// A question that belongs to the call a person looks at opens by itself, and its answer reaches
+/// the server.
+#[test]
+fn questions_of_a_server_are_answered_where_they_arise() {
+    let form = json!({
+        "message": "who are you?",
+        "requestedSchema": {
+            "type": "object", "required": ["name"],
+            "properties": {"name": {"type": "string"}},
+        },
+    });
+    let sample = json!({
+        "messages": [{"role": "user", "content": {"type": "text", "text": "say a colour"}}],
+        "maxTokens": 10,
+    });
+    let launch = Script::legacy("2025-11-25")
+        .on(
+            When::tool("ask_me"),
+            [
+                Action::ask("elicitation/create", form),
+                Action::ask("sampling/createMessage", sample),
+                Action::text("thank you"),
+            ],
+        )
+        .launch()
+        .unwrap();
+    let home = home("ui-questions", &table("chaos", &launch));
+    let mut screen = open(&home, &[], 120, 36);
+    see(&screen, "ask_me");
+    screen.type_in("/ask_me");
+    see(&screen, "1 of");
+    screen.type_in(ENTER);
+    screen.type_in(ENTER);
+    screen.type_in(F2);
+    see(&screen, "who are you?");
+    screen.type_in(ENTER);
+    screen.type_in("Ada");
+    see(&screen, "Ada");
+    screen.type_in(F2);
+    see(&screen, "say a colour");
+    let answers = |text: &str| {
+        let received = launch.received().unwrap();
+        let lines = received.iter().map(ToString::to_string);
+        lines.filter(|line| line.contains(text)).count()
+    };
+    assert_eq!(answers(r#""content":{"name":"Ada"}"#), 1);
+    screen.type_in("mauve");
+    screen.type_in(F2);
+    see(&screen, "thank you");
+    assert_eq!(answers("mauve"), 1);
+    screen.type_in("q");
+    assert_eq!(screen.finish().0, 0);
+}
+
+/// S4: a tool that is not what was approved is marked, its difference shown, and approved from it.
+#[test]
+fn a_drifted_tool_is_approved_from_its_difference() {
+    let with = |description: &str| {
+        let tool = json!({"name": "pay", "description": description,
+                          "inputSchema": {"type": "object"}});
+        Script::legacy("2025-11-25").tools([tool]).launch().unwrap()
+    };
+    let (before, after) = (with("pays a little"), with("pays everything"));
+    let program = |launch: &Launch| {
+        let words: Vec<String> = words_of(launch)
+            .iter()
+            .map(|word| format!("'{word}'"))
+            .collect();
+        format!("#!/bin/sh\nexec {}\n", words.join(" "))
+    };
+    let home = Folder::new("ui-drift");
+    let server = home.write("server.sh", &program(&before));
+    std::fs::create_dir_all(home.path().join(".config/attache")).unwrap();
+    let words = ["sh".to_owned(), server.display().to_string()];
+    home.write(".config/attache/attache.toml", &toml_server("bank", &words));
+    let mut screen = open(&home, &[], 120, 30);
+    see(&screen, "pays a little");
+    screen.type_in("q");
+    assert_eq!(screen.finish().0, 0);
+    home.write("server.sh", &program(&after));
+    let mut screen = open(&home, &[], 120, 30);
+    see(&screen, "drifted");
+    screen.type_in("/pay");
+    screen.type_in(ENTER);
+    screen.type_in("p");
+    see(&screen, "approves it as it is now");
+    see(&screen, "pays everything");
+    screen.type_in(ENTER);
+    gone(&screen, "drifted");
+    screen.type_in("q");
+    assert_eq!(screen.finish().0, 0);
 }

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use attache_client::protocol::Json;
 
-use super::record::{CallRecord, Line};
+use super::record::{Action, CallRecord, Line};
 use super::store::{Damaged, files, path, read_lines};
 
 /// The longest file with arguments or a result that is read.
@@ -24,6 +24,8 @@ pub struct Filter {
     pub since_ms: u64,
     /// So many at the most, the latest.
     pub most: usize,
+    /// Also what faces were told to change.
+    pub actions: bool,
 }
 
 impl Filter {
@@ -34,7 +36,8 @@ impl Filter {
         let is = |wanted: &Option<String>, found: Option<&str>| {
             wanted.is_none() || wanted.as_deref() == found
         };
-        is(&self.server, began.server.as_deref())
+        (self.actions || !Action::is(&began.method))
+            && is(&self.server, began.server.as_deref())
             && is(&self.name, Some(&began.name))
             && began.at_ms >= self.since_ms
     }

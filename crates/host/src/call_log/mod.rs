@@ -21,7 +21,9 @@ use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
 pub use history::{Filter, History, find, history, stored};
-pub use record::{Began, CallEnding, CallError, CallRecord, CalledServer, Ended, ProgressNote};
+pub use record::{
+    Action, Began, CallEnding, CallError, CallRecord, CalledServer, Ended, ProgressNote,
+};
 pub(crate) use recording::{ProgressLog, Recordable, RecordedServer, Recording, WantedRecord};
 
 use recording::{BeganCall, EndedCall};

@@ -26,7 +26,8 @@ pub struct CallRecord {
 pub struct Began {
     /// When, in milliseconds since 1970.
     pub at_ms: u64,
-    /// `tools/call`, `resources/read` or `prompts/get`.
+    /// `tools/call`, `resources/read` or `prompts/get`; or what a face was told to change, see
+    /// [`Action`].
     pub method: String,
     /// The server; none if it was not found.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -151,6 +152,36 @@ pub struct CallError {
     pub stderr: Vec<String>,
 }
 
+/// What a face was told to change, which is written down beside the calls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// A question was answered.
+    Answer,
+    /// Definitions of tools were approved.
+    Approve,
+    /// A server was started, stopped, switched or told how much to log.
+    Switch,
+}
+
+impl Action {
+    /// What the methods of all actions begin with, which no method of MCP does.
+    const PREFIX: &str = "attache/";
+
+    /// What stands in the log as its method.
+    pub fn method(self) -> &'static str {
+        match self {
+            Self::Answer => "attache/answer",
+            Self::Approve => "attache/approve",
+            Self::Switch => "attache/switch",
+        }
+    }
+
+    /// Whether a method of the log is one of an action.
+    pub fn is(method: &str) -> bool {
+        method.starts_with(Self::PREFIX)
+    }
+}
+
 /// In which way a call ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -210,7 +241,7 @@ impl CallEnding {
     }
 
     /// How a call ended that failed so.
-    pub(super) fn of(error: &Error) -> Self {
+    pub fn of(error: &Error) -> Self {
         match error {
             Error::UnknownServer { .. }
             | Error::NotOffered { .. }

@@ -238,6 +238,13 @@ fn written(answer: &impl serde::Serialize, cached: bool) -> Outcome {
     }
 }
 
+/// What a face was told to change has no result.
+impl Recordable for () {
+    fn outcome(&self) -> Outcome {
+        written(&Json::default(), false)
+    }
+}
+
 impl Recordable for CallToolResult {
     fn outcome(&self) -> Outcome {
         written(self, false)

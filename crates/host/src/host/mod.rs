@@ -21,13 +21,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use attache_client::process::Environment;
-use attache_client::protocol::{Implementation, LogLevel};
+use attache_client::protocol::{Implementation, Json, LogLevel};
 use attache_client::{Client, Server, Settings, Transport};
 use parking_lot::{Mutex, RwLock};
 use tokio::task::JoinSet;
 
 pub use calling::Call;
 pub use listing::List;
+pub use pinning::{PinError, PinnedTool};
 pub use reading::{GetPrompt, Read, ReadAnswer};
 pub use shared::Lifetime;
 pub use watching::{Watch, Watched};
@@ -36,14 +37,14 @@ use server_handle::{Provenance, ServerHandle};
 use shared::{Parts, Shared, State};
 
 use crate::accounts::Accounts;
-use crate::call_log::{CallLog, call_log_folder};
+use crate::call_log::{Action, CallLog, Recording, WantedRecord, call_log_folder};
 use crate::config::{CallLogging, Config, LogRules, ServerConfig, ServerName, Source};
 use crate::disk::Disk;
 use crate::error::Error;
 use crate::events::{EventKind, Events, TooOld};
 use crate::frames::Frames;
 use crate::nearest::nearest;
-use crate::policy::{Answers, Pins};
+use crate::policy::{Answers, CallOrigin, Pins};
 use crate::probes::Probes;
 use crate::questions::{Askable, Questions};
 use crate::snapshot::{Offers, Snapshot};
@@ -421,6 +422,32 @@ impl Host {
     /// Sets the least serious log messages that a server sends, now and after every restart of it.
     pub async fn set_log_level(&self, server: &str, level: LogLevel) -> Result<(), Error> {
         self.server_handle(server)?.set_log_level(level).await
+    }
+
+    /// The level that was set last, if one was.
+    pub fn log_level(&self, server: &str) -> Result<Option<LogLevel>, Error> {
+        Ok(self.server_handle(server)?.log_level())
+    }
+
+    /// Makes everything stale that is remembered of a server: the next request for any of it asks
+    /// the server again.
+    pub fn refresh(&self, server: &str) -> Result<(), Error> {
+        self.server_handle(server)?.everything_changed();
+        Ok(())
+    }
+
+    /// Writes into the call log what a face was told to change: an answer, a switch, an approval.
+    pub fn note_action(&self, action: Action, server: Option<&str>, what: &str, with: Json) {
+        let mut recording = Recording::begin(self.call_log(), || WantedRecord {
+            method: action.method(),
+            name: what.to_owned(),
+            arguments: Some(with),
+            origin: Some(CallOrigin::Person),
+        });
+        if let Some(server_handle) = server.and_then(|server| self.known_server(server)) {
+            recording.found(what, || server_handle.recorded(None));
+        }
+        recording.end(&Ok(()));
     }
 
     /// Starts a server afresh: one that runs is stopped first, one that is parked gets another

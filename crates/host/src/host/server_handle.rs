@@ -258,6 +258,11 @@ impl ServerHandle {
         Ok(())
     }
 
+    /// The level that was set last.
+    pub(crate) fn log_level(&self) -> Option<LogLevel> {
+        *self.chosen_log_level()
+    }
+
     fn chosen_log_level(&self) -> MutexGuard<'_, Option<LogLevel>> {
         self.log_level.lock()
     }

@@ -58,6 +58,11 @@ pub enum DiffLine {
     Gap,
 }
 
+/// The digest of all that is pinned of a tool.
+pub(crate) fn definition_digest(tool: &Tool) -> String {
+    Pin::of(tool).digest
+}
+
 /// All of a tool's definition, every line of it as added.
 pub fn whole(tool: &Tool) -> Vec<DiffLine> {
     let lines = lines(&definition(tool)).into_iter();

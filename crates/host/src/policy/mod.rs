@@ -31,6 +31,7 @@ mod pins;
 pub use answers::{Answers, RememberedAnswer};
 pub use consent::{Answer, Remember, Scope};
 pub use decide::{Breadth, CallOrigin, Hints, Reason, Verdict, decide};
+pub(crate) use definition::definition_digest;
 pub use definition::{DiffLine, whole};
 pub use gate::{Gate, Permit, Refused, WantedCall};
 pub use lock::Lock;

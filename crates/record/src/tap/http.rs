@@ -12,7 +12,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use attache_net::{Proxy, tls};
-use attache_server::http::{HttpSettings, admit, serve_router};
+use attache_server::http::{HttpSettings, Plain, admit, serve_router};
 use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::extract::{Request, State};
@@ -91,7 +91,7 @@ impl HttpTap {
     pub async fn serve(self, listener: TcpListener, shutdown: impl Future<Output = ()>) {
         let settings = self.settings.clone();
         let router = Router::new().fallback(receive).with_state(Arc::new(self));
-        serve_router(listener, router, &settings, shutdown).await;
+        serve_router(listener, router, &settings, Plain, shutdown).await;
     }
 
     async fn pass(&self, request: Request) -> Response {

@@ -15,8 +15,8 @@ use tokio::time::timeout;
 use super::HttpSettings;
 
 /// Why a body was not read.
-#[derive(Debug)]
-pub(super) enum Unread {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unread {
     /// It is longer than one may be.
     TooLong,
     /// It took longer than one may take.
@@ -28,12 +28,13 @@ pub(super) enum Unread {
 }
 
 /// The bodies that have begun and not ended.
-pub(super) struct Unfinished {
+#[derive(Debug)]
+pub struct Unfinished {
     limit: usize,
     table: Mutex<Table>,
 }
 
-#[derive(Default)]
+#[derive(Debug, Default)]
 struct Table {
     held: usize,
     next: u64,
@@ -41,13 +42,15 @@ struct Table {
     bodies: BTreeMap<u64, Held>,
 }
 
+#[derive(Debug)]
 struct Held {
     bytes: usize,
     given_up: Arc<Notify>,
 }
 
 impl Unfinished {
-    pub(super) fn new(settings: &HttpSettings) -> Self {
+    /// Has the limits of these settings.
+    pub fn new(settings: &HttpSettings) -> Self {
         Self {
             limit: settings.max_unfinished_bytes,
             table: Mutex::default(),
@@ -55,7 +58,7 @@ impl Unfinished {
     }
 
     /// Reads a body within all limits.
-    pub(super) async fn read(&self, body: Body, settings: &HttpSettings) -> Result<Bytes, Unread> {
+    pub async fn read(&self, body: Body, settings: &HttpSettings) -> Result<Bytes, Unread> {
         let collected = self.collect(body, settings.max_body);
         match timeout(settings.body_timeout, collected).await {
             Ok(read) => read,

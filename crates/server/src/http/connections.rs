@@ -7,18 +7,21 @@
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::io;
+use std::net::SocketAddr;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
 use axum::extract::Request;
+use axum::http::Extensions;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::{Service as _, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use parking_lot::{Mutex, MutexGuard};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Notify, watch};
 use tokio::task::JoinSet;
@@ -32,12 +35,38 @@ const MAX_HEAD: usize = 64 * 1024;
 /// How long to wait at most after the system had no descriptor for a connection.
 const SHORTAGE_PAUSE: Duration = Duration::from_millis(20);
 
+/// What is done to a connection before HTTP is spoken on it: nothing, or a handshake of TLS.
+pub trait Handshake: Clone + Send + Sync + 'static {
+    /// What HTTP is spoken on.
+    type Stream: AsyncRead + AsyncWrite + Unpin + Send + 'static;
+
+    /// Does it. It may take as long as the head of a request.
+    fn shake(&self, stream: TcpStream) -> impl Future<Output = io::Result<Self::Stream>> + Send;
+}
+
+/// HTTP is spoken on the connection as it is.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Plain;
+
+impl Handshake for Plain {
+    type Stream = TcpStream;
+
+    async fn shake(&self, stream: TcpStream) -> io::Result<TcpStream> {
+        Ok(stream)
+    }
+}
+
+/// The address that a request comes from, among its extensions.
+#[derive(Clone, Copy, Debug)]
+pub struct Peer(pub SocketAddr);
+
 /// Accepts and serves connections until `shutdown` ends, then lets open requests end. Dropping the
 /// future closes all connections.
 pub(super) async fn serve(
     listener: TcpListener,
     router: Router,
     settings: &HttpSettings,
+    handshake: impl Handshake,
     shutdown: impl Future<Output = ()>,
 ) {
     let connections = Arc::new(Connections::new(
@@ -52,13 +81,24 @@ pub(super) async fn serve(
     let mut tasks = JoinSet::new();
     let mut shutdown = pin!(shutdown);
     loop {
-        let (stream, connection) = tokio::select! {
+        let (stream, peer, connection) = tokio::select! {
             () = &mut shutdown => break,
             accepted = accept(&listener, &connections) => accepted,
         };
         while tasks.try_join_next().is_some() {}
-        let (http, service, stopping) = (http.clone(), service.clone(), stopping.clone());
-        tasks.spawn(run(stream, connection, http, service, stopping));
+        let (http, service, mut stopping) = (http.clone(), service.clone(), stopping.clone());
+        let (handshake, patience) = (handshake.clone(), settings.header_timeout);
+        tasks.spawn(async move {
+            let shaken = tokio::select! {
+                shaken = timeout(patience, handshake.shake(stream)) => shaken,
+                () = connection.told_to_leave() => return,
+                _ = stopping.changed() => return,
+            };
+            // However a handshake fails, only its client cares, and knows.
+            if let Ok(Ok(stream)) = shaken {
+                run(stream, peer, connection, http, service, stopping).await;
+            }
+        });
     }
     drop((listener, stop));
     while tasks.join_next().await.is_some() {}
@@ -68,14 +108,14 @@ pub(super) async fn serve(
 async fn accept(
     listener: &TcpListener,
     connections: &Arc<Connections>,
-) -> (TcpStream, Arc<Connection>) {
+) -> (TcpStream, Peer, Arc<Connection>) {
     loop {
         match listener.accept().await {
-            Ok((stream, _)) => {
+            Ok((stream, peer)) => {
                 // Without this a small answer can wait for the acknowledgement of the one before.
                 // A connection that cannot be tuned still works.
                 let _ = stream.set_nodelay(true);
-                return (stream, connections.admit().await);
+                return (stream, Peer(peer), connections.admit().await);
             }
             // The client left before it was accepted.
             Err(error) if is_of_the_client(&error) => {}
@@ -97,7 +137,8 @@ fn is_of_the_client(error: &io::Error) -> bool {
 }
 
 async fn run(
-    stream: TcpStream,
+    stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    peer: Peer,
     connection: Arc<Connection>,
     http: http1::Builder,
     service: TowerToHyperService<Router>,
@@ -106,6 +147,7 @@ async fn run(
     let seen = Arc::clone(&connection);
     let service = service_fn(move |mut request: Request<Incoming>| {
         request.extensions_mut().insert(Arc::clone(&seen));
+        request.extensions_mut().insert(peer);
         service.call(request)
     });
     let mut serving = pin!(http.serve_connection(TokioIo::new(stream), service));
@@ -266,8 +308,22 @@ impl Drop for Connection {
     }
 }
 
-/// A connection at work on a request.
-pub(super) struct Serving(Arc<Connection>);
+/// A connection at work on a request, which keeps it from making room for others.
+pub struct Serving(Arc<Connection>);
+
+impl Serving {
+    /// Keeps the connection of a request, once it is known that it may ask; nothing if it came by
+    /// another way than [`serve_router`](super::serve_router).
+    pub fn of(extensions: &Extensions) -> Option<Self> {
+        extensions.get::<Arc<Connection>>().map(Connection::serve)
+    }
+}
+
+impl std::fmt::Debug for Serving {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("Serving")
+    }
+}
 
 impl Drop for Serving {
     fn drop(&mut self) {

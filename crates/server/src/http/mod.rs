@@ -36,13 +36,14 @@ use crate::incoming::{Incoming, sort};
 use crate::service::{Principal, Service};
 
 use answers::{busy, empty, refuse};
-use bodies::{Unfinished, Unread};
-use connections::{Connection, Serving};
+use connections::Connection;
 use events::{EventBody, EventIds, LogReader};
 use headers::Claimed;
 use kept::KeptEvents;
 use sessions::Sessions;
 
+pub use bodies::{Unfinished, Unread};
+pub use connections::{Handshake, Peer, Plain, Serving};
 pub use settings::HttpSettings;
 
 /// A service behind HTTP.
@@ -84,7 +85,7 @@ pub async fn serve<S: Service>(
     shutdown: impl Future<Output = ()> + Send + 'static,
 ) -> io::Result<()> {
     let router = router(service, settings.clone());
-    connections::serve(listener, router, &settings, shutdown).await;
+    connections::serve(listener, router, &settings, Plain, shutdown).await;
     Ok(())
 }
 
@@ -94,9 +95,10 @@ pub async fn serve_router(
     listener: TcpListener,
     router: Router,
     settings: &HttpSettings,
+    handshake: impl Handshake,
     shutdown: impl Future<Output = ()>,
 ) {
-    connections::serve(listener, router, settings, shutdown).await;
+    connections::serve(listener, router, settings, handshake, shutdown).await;
 }
 
 /// Finds out who asks, or refuses: the wrong host name, a page of another origin, no token (S1).

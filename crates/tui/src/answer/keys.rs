@@ -32,9 +32,9 @@ impl AnswerView {
             Action::HalfDown => self.page(page / 2 + 1, true),
             Action::HalfUp => self.page(page / 2 + 1, false),
             Action::Top => self.cursor = Place::default(),
-            Action::Bottom => self.to_end(),
-            Action::NextBlock => self.to_block(true),
-            Action::PreviousBlock => self.to_block(false),
+            Action::Bottom => self.go_to_end(),
+            Action::NextBlock => self.go_to_block(true),
+            Action::PreviousBlock => self.go_to_block(false),
             Action::Left => self.aside(false),
             Action::Right => self.aside(true),
             Action::Open => return self.open(),
@@ -47,7 +47,11 @@ impl AnswerView {
             Action::Wrap => {
                 self.wraps = !self.wraps;
                 self.left = 0;
-                self.say(if self.wraps { "Long lines are wrapped." } else { "Long lines are not wrapped." });
+                self.say(if self.wraps {
+                    "Long lines are wrapped."
+                } else {
+                    "Long lines are not wrapped."
+                });
             }
             Action::Sort => self.sort(),
             Action::Copy => return self.copy(),
@@ -76,7 +80,7 @@ impl AnswerView {
         }
     }
 
-    fn to_end(&mut self) {
+    fn go_to_end(&mut self) {
         let section = self.sections.len().saturating_sub(1);
         loop {
             let height = self.height(section);
@@ -91,7 +95,7 @@ impl AnswerView {
         }
     }
 
-    fn to_block(&mut self, is_next: bool) {
+    fn go_to_block(&mut self, is_next: bool) {
         let last = self.sections.len().saturating_sub(1);
         let section = match is_next {
             true => (self.cursor.section + 1).min(last),
@@ -106,7 +110,11 @@ impl AnswerView {
     fn aside(&mut self, right: bool) {
         let row = self.body_row(self.cursor);
         let has_title = usize::from(self.has_title(self.cursor.section));
-        match self.sections.get_mut(self.cursor.section).map(|it| &mut it.shown) {
+        match self
+            .sections
+            .get_mut(self.cursor.section)
+            .map(|it| &mut it.shown)
+        {
             Some(Shown::Table(table)) => table.move_column(right),
             Some(Shown::Tree(tree)) => {
                 if let Some(row) = row {
@@ -150,7 +158,7 @@ impl AnswerView {
         let Some(section) = self.sections.get_mut(self.cursor.section) else {
             return;
         };
-        section.next_view();
+        section.next_view(&self.document);
         let words = format!("As {}.", section.view_as().name());
         self.cursor.row = 0;
         self.left = 0;
@@ -158,7 +166,11 @@ impl AnswerView {
     }
 
     fn sort(&mut self) {
-        match self.sections.get_mut(self.cursor.section).map(|it| &mut it.shown) {
+        match self
+            .sections
+            .get_mut(self.cursor.section)
+            .map(|it| &mut it.shown)
+        {
             Some(Shown::Table(table)) => table.sort(),
             _ => self.say("Only tables can be sorted."),
         }
@@ -206,7 +218,9 @@ impl AnswerView {
             };
             self.layout(section);
             let start = match passed {
-                0 => self.body_row(from).or_else(|| (from.row > 0).then_some(usize::MAX)),
+                0 => self
+                    .body_row(from)
+                    .or_else(|| (from.row > 0).then_some(usize::MAX)),
                 _ => None,
             };
             let Some(row) = self.find_in(section, start, forward, or_here) else {
@@ -302,7 +316,10 @@ impl AnswerView {
         if let Shown::Table(table) = &section.shown {
             let cell = row.and_then(|row| table.cell_text(row));
             add("cell", cell.unwrap_or_default());
-            add(&format!("column {}", table.column_name()), table.column_text());
+            add(
+                &format!("column {}", table.column_name()),
+                table.column_text(),
+            );
         }
         if let Some(Target::Page(address) | Target::Resource(address)) =
             row.and_then(|row| section.target(row))
@@ -318,7 +335,11 @@ impl AnswerView {
             Origin::Block(_) => {
                 let text = exact.as_ref().and_then(|_| section.exact_text(&self.raw));
                 let shown = section.body(&self.document).and_then(super::text::text_of);
-                add("text", text.or_else(|| shown.map(str::to_owned)).unwrap_or_default());
+                add(
+                    "text",
+                    text.or_else(|| shown.map(str::to_owned))
+                        .unwrap_or_default(),
+                );
                 let json = exact.as_ref().map(Value::to_string);
                 add("block as JSON", json.unwrap_or_default());
             }
@@ -380,7 +401,11 @@ impl AnswerView {
                 ) {
                     let row = text.row_of(position) + has_title;
                     let moved = Place { row, ..place };
-                    if at == 0 { self.cursor = moved } else { self.top = moved }
+                    if at == 0 {
+                        self.cursor = moved
+                    } else {
+                        self.top = moved
+                    }
                 }
             }
         }

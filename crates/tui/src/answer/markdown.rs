@@ -25,7 +25,10 @@ pub(super) fn rows(markdown: &Markdown, columns: usize, theme: &Theme) -> Vec<Ma
     }
     for (at, (url, can_be_opened)) in std::mem::take(&mut writer.links).into_iter().enumerate() {
         let number = Span::styled(format!("[{}] ", at + 1), theme.style(Role::Secondary));
-        let line = Line::from(vec![number, Span::styled(url.clone(), theme.style(Role::Accent))]);
+        let line = Line::from(vec![
+            number,
+            Span::styled(url.clone(), theme.style(Role::Accent)),
+        ]);
         writer.rows.push(MadeRow {
             line,
             target: can_be_opened.then_some(Target::Page(url)),
@@ -48,7 +51,11 @@ impl Writer<'_> {
         for (at, part) in parts.iter().enumerate() {
             let is_list = matches!(part, MarkdownBlock::List { .. });
             // A list follows its paragraph without a gap.
-            let is_close = is_list && matches!(parts.get(at.wrapping_sub(1)), Some(MarkdownBlock::Paragraph { .. }));
+            let is_close = is_list
+                && matches!(
+                    parts.get(at.wrapping_sub(1)),
+                    Some(MarkdownBlock::Paragraph { .. })
+                );
             if at > 0 && !is_close {
                 self.blank();
             }
@@ -61,7 +68,9 @@ impl Writer<'_> {
         match part {
             MarkdownBlock::Heading { level, words } => {
                 let style = match level {
-                    1 => theme.style(Role::TitleFocused).add_modifier(Modifier::UNDERLINED),
+                    1 => theme
+                        .style(Role::TitleFocused)
+                        .add_modifier(Modifier::UNDERLINED),
                     2 => theme.style(Role::TitleFocused),
                     _ => theme.style(Role::Title),
                 };
@@ -71,7 +80,10 @@ impl Writer<'_> {
                 self.words(words, theme.style(Role::Text), columns);
             }
             MarkdownBlock::Code { text, .. } => {
-                let bar = Span::styled(format!("{} ", theme.glyphs().bar), theme.style(Role::Border));
+                let bar = Span::styled(
+                    format!("{} ", theme.glyphs().bar),
+                    theme.style(Role::Border),
+                );
                 self.margin.push(bar);
                 let mut flow = Flow::default();
                 flow.push(text.trim_end_matches('\n'), theme.style(Role::Code));
@@ -79,7 +91,10 @@ impl Writer<'_> {
                 self.margin.pop();
             }
             MarkdownBlock::Quote { parts } => {
-                let bar = Span::styled(format!("{} ", theme.glyphs().bar), theme.style(Role::Secondary));
+                let bar = Span::styled(
+                    format!("{} ", theme.glyphs().bar),
+                    theme.style(Role::Secondary),
+                );
                 self.margin.push(bar);
                 self.parts(parts, columns.saturating_sub(2));
                 self.margin.pop();
@@ -123,11 +138,19 @@ impl Writer<'_> {
         let mut cells: Vec<Vec<Flow>> = Vec::new();
         for (at, row) in rows.iter().enumerate() {
             let role = if at == 0 { Role::Title } else { Role::Text };
-            let row = row.iter().map(|words| self.inline(words, theme.style(role)));
+            let row = row
+                .iter()
+                .map(|words| self.inline(words, theme.style(role)));
             cells.push(row.collect());
         }
         let mut widths: Vec<usize> = (0..count)
-            .map(|at| cells.iter().filter_map(|row| row.get(at)).map(Flow::width).max())
+            .map(|at| {
+                cells
+                    .iter()
+                    .filter_map(|row| row.get(at))
+                    .map(Flow::width)
+                    .max()
+            })
             .map(|widest| widest.unwrap_or(0).max(1))
             .collect();
         // The widest columns give way first.
@@ -137,9 +160,16 @@ impl Writer<'_> {
                 _ => break,
             }
         }
-        let bar = Span::styled(format!(" {} ", theme.glyphs().bar), theme.style(Role::Border));
+        let bar = Span::styled(
+            format!(" {} ", theme.glyphs().bar),
+            theme.style(Role::Border),
+        );
         for (number, row) in cells.into_iter().enumerate() {
-            let wrapped: Vec<_> = row.iter().zip(&widths).map(|(cell, wide)| cell.wrapped(*wide)).collect();
+            let wrapped: Vec<_> = row
+                .iter()
+                .zip(&widths)
+                .map(|(cell, wide)| cell.wrapped(*wide))
+                .collect();
             let height = wrapped.iter().map(Vec::len).max().unwrap_or(1);
             for part in 0..height {
                 let mut spans = Vec::new();
@@ -153,7 +183,10 @@ impl Writer<'_> {
                 self.push(spans);
             }
             if number == 0 {
-                let rules: Vec<String> = widths.iter().map(|wide| theme.glyphs().rule.repeat(*wide)).collect();
+                let rules: Vec<String> = widths
+                    .iter()
+                    .map(|wide| theme.glyphs().rule.repeat(*wide))
+                    .collect();
                 let rule = rules.join(&theme.glyphs().rule.repeat(3));
                 self.push(vec![Span::styled(rule, theme.style(Role::Border))]);
             }
@@ -221,7 +254,11 @@ impl Writer<'_> {
     }
 
     fn blank(&mut self) {
-        if self.rows.last().is_some_and(|row| !row.plain().trim().is_empty()) {
+        if self
+            .rows
+            .last()
+            .is_some_and(|row| !row.plain().trim().is_empty())
+        {
             self.push(Vec::new());
         }
     }

@@ -4,6 +4,7 @@
 //! large text only as much is indexed as has been scrolled to. What needs time, such as the
 //! decoding of an image, happens on a thread.
 
+mod facts;
 mod hex;
 mod image;
 mod keys;
@@ -65,6 +66,8 @@ pub struct AnswerView {
     /// What there is to say about the last key.
     note: Option<String>,
     area: Rect,
+    /// There is one block only, so that it needs no title.
+    is_alone: bool,
     /// The theme that rows were made with; they are made with styles.
     theme: Option<Theme>,
 }
@@ -81,7 +84,11 @@ impl AnswerView {
     /// A view of a document. `raw` is the JSON it came as, for "view as JSON", hex and copying.
     pub fn new(document: Arc<Document>, raw: Arc<str>, waker: Waker) -> Self {
         let sections = Section::all(&document);
+        let blocks = sections
+            .iter()
+            .filter(|it| it.origin != section::Origin::Head);
         Self {
+            is_alone: blocks.count() == 1,
             document,
             raw,
             waker,
@@ -99,7 +106,9 @@ impl AnswerView {
     }
 
     fn layout(&mut self, section: usize) {
-        let theme = self.theme.unwrap_or_else(|| Theme::new(Default::default(), false));
+        let theme = self
+            .theme
+            .unwrap_or_else(|| Theme::new(Default::default(), false));
         let looked_at = LookedAt {
             document: &self.document,
             raw: &self.raw,
@@ -113,23 +122,16 @@ impl AnswerView {
     }
 
     fn has_title(&self, section: usize) -> bool {
-        let theme = Theme::new(Default::default(), true);
-        let is_alone = self.is_alone();
         let section = self.sections.get(section);
-        section.is_some_and(|it| it.title(&self.document, is_alone, &theme).is_some())
-    }
-
-    /// Whether there is one block only, so that it needs no title.
-    fn is_alone(&self) -> bool {
-        let blocks = self.sections.iter();
-        blocks.filter(|section| section.origin != section::Origin::Head).count() == 1
+        section.is_some_and(|it| it.has_title(&self.document, self.is_alone))
     }
 
     /// Whether an empty row follows: not behind the last section, nor between links.
     fn has_gap(&self, section: usize) -> bool {
         let is_link = |at: usize| self.sections.get(at).is_some_and(|it| it.number.is_some());
         let is_last = section + 1 >= self.sections.len();
-        !is_last && !(is_link(section) && is_link(section + 1))
+        let is_among_links = is_link(section) && is_link(section + 1);
+        !is_last && !is_among_links
     }
 
     /// How many rows a section has, as far as they are known: title, body and an empty row.
@@ -149,7 +151,11 @@ impl AnswerView {
                 place.row += by;
                 return place;
             }
-            if self.sections.get(place.section).is_some_and(|it| !it.is_complete()) {
+            if self
+                .sections
+                .get(place.section)
+                .is_some_and(|it| !it.is_complete())
+            {
                 self.sections[place.section].extend();
                 continue;
             }
@@ -203,7 +209,9 @@ impl AnswerView {
 
     /// The row of the body that a place is on; nothing for titles and empty rows.
     fn body_row(&self, place: Place) -> Option<usize> {
-        let row = place.row.checked_sub(usize::from(self.has_title(place.section)))?;
+        let row = place
+            .row
+            .checked_sub(usize::from(self.has_title(place.section)))?;
         let count = self.sections.get(place.section)?.count();
         (row < count).then_some(row)
     }
@@ -231,7 +239,7 @@ impl AnswerView {
         let has_title = self.has_title(place.section);
         if has_title && place.row == 0 {
             return section
-                .title(&self.document, self.is_alone(), theme)
+                .title(&self.document, self.is_alone, theme)
                 .unwrap_or_default();
         }
         let Some(row) = self.body_row(place) else {
@@ -239,7 +247,11 @@ impl AnswerView {
         };
         let mut line = section.line(row, columns, theme);
         if self.left > 0 && matches!(section.shown, Shown::Text(_)) {
-            let text: String = line.spans.iter().map(|span| span.content.as_ref()).collect();
+            let text: String = line
+                .spans
+                .iter()
+                .map(|span| span.content.as_ref())
+                .collect();
             let rest: String = text.chars().skip(self.left).collect();
             line = Line::styled(rest, theme.style(Role::Text));
         }
@@ -277,8 +289,14 @@ impl AnswerView {
                 }
                 Shown::Table(table) => words.push(format!("column {}", table.column_name())),
                 Shown::Tree(tree) => {
-                    let path = tree.path(self.body_row(self.cursor).unwrap_or(0)).to_string();
-                    words.push(if path.is_empty() { "the whole".to_owned() } else { path });
+                    let path = tree
+                        .path(self.body_row(self.cursor).unwrap_or(0))
+                        .to_string();
+                    words.push(if path.is_empty() {
+                        "the whole".to_owned()
+                    } else {
+                        path
+                    });
                 }
                 _ => {}
             }
@@ -288,7 +306,10 @@ impl AnswerView {
             words.push(format!("block {at} of {}", self.sections.len()));
         }
         if !self.search.found.is_empty() {
-            words.push(format!("/{}", attache_view::safe_text::one_line(&self.search.found)));
+            words.push(format!(
+                "/{}",
+                attache_view::safe_text::one_line(&self.search.found)
+            ));
         }
         let words = words.join(&format!(" {} ", glyphs.separator));
         let words = fit(&words, columns, glyphs.ellipsis).into_owned();
@@ -346,7 +367,9 @@ impl AnswerView {
         let Some(at) = self.body_row(place) else {
             return;
         };
-        if let Some(Shown::Picture(picture)) = self.sections.get_mut(place.section).map(|it| &mut it.shown) {
+        if let Some(Shown::Picture(picture)) =
+            self.sections.get_mut(place.section).map(|it| &mut it.shown)
+        {
             let below = usize::from(area.bottom().saturating_sub(row.y));
             picture.draw_row(at, below, row, frame.buffer_mut(), theme);
         }
@@ -398,7 +421,10 @@ impl Component for AnswerView {
             ..area
         };
         self.area = body;
-        self.resize(usize::from(area.width.saturating_sub(MARGIN)), usize::from(body.height));
+        self.resize(
+            usize::from(area.width.saturating_sub(MARGIN)),
+            usize::from(body.height),
+        );
         self.scroll();
         self.draw_rows(frame, body, theme);
         if status == 0 {
@@ -454,4 +480,3 @@ impl Component for AnswerView {
         }
     }
 }
-

@@ -37,7 +37,11 @@ impl MadeRow {
 
     /// The text of the row.
     pub(super) fn plain(&self) -> String {
-        self.line.spans.iter().map(|span| span.content.as_ref()).collect()
+        self.line
+            .spans
+            .iter()
+            .map(|span| span.content.as_ref())
+            .collect()
     }
 }
 
@@ -82,7 +86,11 @@ impl Flow {
 
 /// A line with every occurrence of a text marked.
 pub(super) fn highlighted(line: Line<'static>, found: &str, style: Style) -> Line<'static> {
-    let plain: String = line.spans.iter().map(|span| span.content.as_ref()).collect();
+    let plain: String = line
+        .spans
+        .iter()
+        .map(|span| span.content.as_ref())
+        .collect();
     let ranges: Vec<Range<usize>> = super::search::occurrences(&plain, found).collect();
     if ranges.is_empty() {
         return line;
@@ -92,13 +100,19 @@ pub(super) fn highlighted(line: Line<'static>, found: &str, style: Style) -> Lin
     for span in line.spans {
         let end = start + span.content.len();
         let mut at = start;
-        for range in ranges.iter().filter(|range| range.start < end && range.end > start) {
+        for range in ranges
+            .iter()
+            .filter(|range| range.start < end && range.end > start)
+        {
             let (from, to) = (range.start.max(at), range.end.min(end));
             if from > at {
                 spans.push(Span::styled(plain[at..from].to_owned(), span.style));
             }
             if to > from {
-                spans.push(Span::styled(plain[from..to].to_owned(), span.style.patch(style)));
+                spans.push(Span::styled(
+                    plain[from..to].to_owned(),
+                    span.style.patch(style),
+                ));
             }
             at = to.max(at);
         }

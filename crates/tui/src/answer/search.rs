@@ -24,7 +24,9 @@ pub(super) fn next(text: &str, found: &str, from: usize) -> Option<Range<usize>>
     let mut at = from;
     while at <= last {
         let ahead = text.get(at..=last)?;
-        at += ahead.iter().position(|byte| *byte == lower || *byte == upper)?;
+        at += ahead
+            .iter()
+            .position(|byte| *byte == lower || *byte == upper)?;
         if text[at..at + length].eq_ignore_ascii_case(found) {
             return Some(at..at + length);
         }

@@ -2,15 +2,16 @@
 
 use std::sync::Arc;
 
-use attache_view::document::{Block, Body, Document, Link, LooksLike, Markdown, Media, Tree};
+use attache_view::document::{Block, Body, Document, LooksLike, Markdown, Media, Tree};
 use attache_view::form::Path;
 use base64::Engine as _;
 use ratatui::text::{Line, Span};
 
+use super::facts;
 use super::hex::HexView;
 use super::image::Picture;
 use super::markdown;
-use super::rows::{Flow, MadeRow, Target};
+use super::rows::{MadeRow, Target};
 use super::table::TableView;
 use super::text::{Source, WrappedText, text_of};
 use super::tree::{self, TreeView};
@@ -101,7 +102,10 @@ impl Section {
         let mut sections = Vec::new();
         let mut links = 0;
         let is_said = document.is_error || document.description.is_some();
-        let misfits = document.structured.as_ref().and_then(|it| it.report.as_ref());
+        let misfits = document
+            .structured
+            .as_ref()
+            .and_then(|it| it.report.as_ref());
         if is_said || misfits.is_some_and(|report| !report.problems.is_empty()) {
             sections.push(Self::new(Origin::Head, vec![ViewAs::Facts]));
         }
@@ -134,8 +138,15 @@ impl Section {
     }
 
     /// The next way to look at it.
-    pub(super) fn next_view(&mut self) {
+    pub(super) fn next_view(&mut self, document: &Document) {
         self.view = (self.view + 1) % self.views.len().max(1);
+        // JSON text is read only when it is to be a table, and may be none.
+        let is_text = self.body(document).and_then(text_of);
+        if let (ViewAs::Table, Some(text)) = (self.view_as(), is_text)
+            && !matches!(Body::of_json_text(text), Some(Body::Table(_)))
+        {
+            self.view = (self.view + 1) % self.views.len().max(1);
+        }
         self.shown = Shown::Not;
         self.is_folded = false;
     }
@@ -171,7 +182,7 @@ impl Section {
         let document = looked_at.document;
         let theme = looked_at.theme;
         let Some(body) = self.body(document) else {
-            return Shown::Made(head(document, columns, theme));
+            return Shown::Made(facts::of_answer(document, columns, theme));
         };
         match self.view_as() {
             ViewAs::Text => match (text_of(body), self.origin) {
@@ -215,7 +226,7 @@ impl Section {
                 Body::Image(media) => Shown::Picture(Picture::new(media, looked_at.waker.clone())),
                 _ => Shown::Made(Vec::new()),
             },
-            ViewAs::Facts => Shown::Made(self.facts(body, columns, theme)),
+            ViewAs::Facts => Shown::Made(facts::of_block(body, self.number, columns, theme)),
             ViewAs::Hex => Shown::Hex(HexView::new(self.bytes(document, looked_at.raw))),
         }
     }
@@ -235,8 +246,12 @@ impl Section {
     /// The text as the server sent it, before it was made safe.
     pub(super) fn exact_text(&self, raw: &str) -> Option<String> {
         let json = self.exact(raw)?;
-        let text = ["text", "blob", "uri"].iter().find_map(|name| json.get(name));
-        let inside = json.get("resource").and_then(|resource| resource.get("text"));
+        let text = ["text", "blob", "uri"]
+            .iter()
+            .find_map(|name| json.get(name));
+        let inside = json
+            .get("resource")
+            .and_then(|resource| resource.get("text"));
         match (self.origin, text.or(inside)) {
             (Origin::Block(_), Some(text)) => text.as_str().map(str::to_owned),
             _ => Some(attache_view::indented(&json.to_string())),
@@ -255,33 +270,12 @@ impl Section {
             },
             Origin::Block(at) => {
                 let lists = ["content", "contents", "messages"];
-                let block = lists.iter().find_map(|name| whole.get(name)?.as_array()?.get(at))?;
+                let block = lists
+                    .iter()
+                    .find_map(|name| whole.get(name)?.as_array()?.get(at))?;
                 Some(block.get("content").unwrap_or(block).clone())
             }
         }
-    }
-
-    fn facts(&self, body: &Body, columns: usize, theme: &Theme) -> Vec<MadeRow> {
-        let mut rows = Vec::new();
-        match body {
-            Body::Link(link) => return link_rows(link, self.number, columns, theme),
-            Body::Image(media) | Body::Audio(media) | Body::Binary(media) => {
-                let what = match body {
-                    Body::Image(_) => "An image",
-                    Body::Audio(_) => "A sound",
-                    _ => "Data",
-                };
-                let length = decoded_length(media);
-                let words = format!("{what}, {}, {}.", media.mime_type, size(length));
-                rows.push(MadeRow::styled(words, theme.style(Role::Text)));
-                if !media.can_be_shown {
-                    let words = "It is not shown in place; it can be saved or opened.";
-                    rows.push(MadeRow::styled(words, theme.style(Role::Secondary)));
-                }
-            }
-            _ => {}
-        }
-        rows
     }
 
     /// How many rows are known, the head not included.
@@ -315,7 +309,10 @@ impl Section {
         match &self.shown {
             Shown::Not => Line::default(),
             Shown::Text(text) => Line::styled(text.shown(row), theme.style(Role::Text)),
-            Shown::Made(rows) => rows.get(row).map(|row| row.line.clone()).unwrap_or_default(),
+            Shown::Made(rows) => rows
+                .get(row)
+                .map(|row| row.line.clone())
+                .unwrap_or_default(),
             Shown::Tree(tree) => tree.line(row, columns, theme),
             Shown::Table(table) => table.line(row, columns, theme),
             Shown::Picture(picture) => picture.line(row, theme),
@@ -350,8 +347,33 @@ impl Section {
         }
     }
 
-    /// What stands above it; nothing above the only text of an answer.
-    pub(super) fn title(&self, document: &Document, is_alone: bool, theme: &Theme) -> Option<Line<'static>> {
+    /// Whether something stands above it: not above the only text of an answer, nor above a link,
+    /// which says of itself what it is.
+    pub(super) fn has_title(&self, document: &Document, is_alone: bool) -> bool {
+        let block = match self.origin {
+            Origin::Head => return false,
+            Origin::Structured => return true,
+            Origin::Block(at) => document.blocks.get(at),
+        };
+        block.is_some_and(|block| match &block.body {
+            Body::Link(_) => false,
+            Body::Text { .. } | Body::Markdown(_) => {
+                !is_alone || block.role.is_some() || !block.audience.is_empty()
+            }
+            _ => true,
+        })
+    }
+
+    /// What stands above it.
+    pub(super) fn title(
+        &self,
+        document: &Document,
+        is_alone: bool,
+        theme: &Theme,
+    ) -> Option<Line<'static>> {
+        if !self.has_title(document, is_alone) {
+            return None;
+        }
         let (block, what) = match self.origin {
             Origin::Head => return None,
             Origin::Structured => (None, "structured answer".to_owned()),
@@ -360,16 +382,6 @@ impl Section {
                 (Some(block), what(block))
             }
         };
-        let is_plain = block.is_some_and(|block| {
-            matches!(block.body, Body::Text { .. } | Body::Markdown(_))
-                && block.role.is_none()
-                && block.audience.is_empty()
-        });
-        // A link says of itself what it is.
-        let is_link = block.is_some_and(|block| matches!(block.body, Body::Link(_)));
-        if is_link || (is_alone && is_plain) {
-            return None;
-        }
         let bytes = match (block, &document.structured) {
             (Some(block), _) => block.bytes,
             (None, Some(structured)) => structured.bytes,
@@ -384,18 +396,22 @@ impl Section {
             words.push(view.name().to_owned());
         }
         words.push(size(bytes));
-        if let Some(block) = block {
-            if !block.audience.is_empty() {
-                words.push(format!("for {}", block.audience.join(", ")));
-            }
+        if let Some(block) = block.filter(|block| !block.audience.is_empty()) {
+            words.push(format!("for {}", block.audience.join(", ")));
         }
         let mut line = Line::styled(words.join(&separator), theme.style(Role::Secondary));
         if let Some(role) = block.and_then(|block| block.role.as_ref()) {
-            line.spans.insert(0, Span::styled(format!("{role}: "), theme.style(Role::Accent)));
+            line.spans.insert(
+                0,
+                Span::styled(format!("{role}: "), theme.style(Role::Accent)),
+            );
         }
         if self.is_folded {
             line.push_span(Span::styled(
-                format!("{separator}says what the structured answer says {}", glyphs.closed),
+                format!(
+                    "{separator}says what the structured answer says {}",
+                    glyphs.closed
+                ),
                 theme.style(Role::Secondary),
             ));
         }
@@ -436,7 +452,9 @@ fn inner(body: &Body) -> &Body {
 
 fn views_of(body: &Body) -> Vec<ViewAs> {
     match inner(body) {
-        Body::Text { looks_like, text, .. } => {
+        Body::Text {
+            looks_like, text, ..
+        } => {
             let mut views = match looks_like {
                 LooksLike::Plain => vec![ViewAs::Text, ViewAs::Markdown],
                 LooksLike::Markdown => vec![ViewAs::Markdown, ViewAs::Text],
@@ -444,12 +462,6 @@ fn views_of(body: &Body) -> Vec<ViewAs> {
             };
             if text.len() > attache_view::document::MAX_MARKDOWN_BYTES {
                 views.retain(|view| *view != ViewAs::Markdown);
-            }
-            // JSON that is no table has no view as one.
-            if *looks_like == LooksLike::Json
-                && !matches!(Body::of_json_text(text), Some(Body::Table(_)))
-            {
-                views.retain(|view| *view != ViewAs::Table);
             }
             views.push(ViewAs::Hex);
             views
@@ -491,68 +503,6 @@ pub(super) fn decoded_length(media: &Media) -> usize {
     digits / 4 * 3 + (digits % 4).saturating_sub(1)
 }
 
-fn link_rows(link: &Link, number: Option<usize>, columns: usize, theme: &Theme) -> Vec<MadeRow> {
-    let mut flow = Flow::default();
-    flow.push(
-        &format!("[{}] ", number.unwrap_or_default()),
-        theme.style(Role::Secondary),
-    );
-    flow.push(&link.name, theme.style(Role::Accent));
-    flow.push(&format!("  {}", link.uri), theme.style(Role::Text));
-    let mut facts: Vec<String> = link.mime_type.iter().cloned().collect();
-    let bytes = link.size.and_then(|bytes| usize::try_from(bytes).ok());
-    facts.extend(bytes.map(|bytes| format!("{} claimed", size(bytes))));
-    if !facts.is_empty() {
-        flow.push(&format!("  ({})", facts.join(", ")), theme.style(Role::Secondary));
-    }
-    let mut rows: Vec<MadeRow> = flow
-        .wrapped(columns)
-        .into_iter()
-        .map(|spans| MadeRow::new(Line::from(spans)))
-        .collect();
-    if let Some(description) = &link.description {
-        for line in crate::measure::wrapped(description, columns.saturating_sub(4)) {
-            rows.push(MadeRow::styled(format!("    {line}"), theme.style(Role::Secondary)));
-        }
-    }
-    for row in &mut rows {
-        row.target = Some(Target::Resource(link.uri.clone()));
-    }
-    rows
-}
-
-/// What is said about the answer as a whole.
-fn head(document: &Document, columns: usize, theme: &Theme) -> Vec<MadeRow> {
-    let glyphs = theme.glyphs();
-    let mut rows = Vec::new();
-    let mut add = |text: &str, role: Role| {
-        for line in crate::measure::wrapped(text, columns) {
-            rows.push(MadeRow::styled(line, theme.style(role)));
-        }
-    };
-    if document.is_error {
-        add(&format!("{} tool failed", glyphs.failed), Role::Bad);
-    }
-    if let Some(description) = &document.description {
-        add(description, Role::Text);
-    }
-    let report = document.structured.as_ref().and_then(|it| it.report.as_ref());
-    if let Some(report) = report.filter(|report| !report.problems.is_empty()) {
-        let words = "the structured answer does not fit the schema that the tool promises:";
-        add(&format!("{} {words}", glyphs.warning), Role::Warning);
-        for problem in report.problems.iter().take(5) {
-            add(&format!("  {}", problem.message), Role::Warning);
-        }
-        if report.problems.len() > 5 {
-            add(&format!("  and {} more", report.problems.len() - 5), Role::Secondary);
-        }
-    }
-    if document.blocks.is_empty() && document.structured.is_none() {
-        add("The answer is empty.", Role::Placeholder);
-    }
-    rows
-}
-
 impl Section {
     /// The ending of the name of a file with its bytes.
     pub(super) fn extension(&self, document: &Document) -> &'static str {
@@ -590,7 +540,11 @@ impl Section {
     pub(super) fn safe_text(&self, document: &Document) -> String {
         match self.body(document) {
             Some(body) => as_text(body),
-            None => document.blocks.iter().map(|block| as_text(&block.body)).collect(),
+            None => document
+                .blocks
+                .iter()
+                .map(|block| as_text(&block.body))
+                .collect(),
         }
     }
 }

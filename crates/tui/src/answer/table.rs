@@ -59,7 +59,10 @@ impl TableView {
 
     /// The column that the cursor is in.
     pub(super) fn column_name(&self) -> &str {
-        self.table.columns.get(self.column).map_or("", |column| &column.name)
+        self.table
+            .columns
+            .get(self.column)
+            .map_or("", |column| &column.name)
     }
 
     pub(super) fn move_column(&mut self, right: bool) {
@@ -96,7 +99,11 @@ impl TableView {
     /// The texts of the column of the cursor, line by line.
     pub(super) fn column_text(&self) -> String {
         let cells = self.order.iter().map(|row| {
-            let cell = self.table.rows.get(*row).and_then(|row| row.get(self.column)?.as_ref());
+            let cell = self
+                .table
+                .rows
+                .get(*row)
+                .and_then(|row| row.get(self.column)?.as_ref());
             cell.map_or_else(String::new, Tree::to_line)
         });
         cells.collect::<Vec<_>>().join("\n")
@@ -104,7 +111,10 @@ impl TableView {
 
     /// The text of the cell of a row in the column of the cursor.
     pub(super) fn cell_text(&self, row: usize) -> Option<String> {
-        let row = self.table.rows.get(*self.order.get(row.checked_sub(HEAD)?)?)?;
+        let row = self
+            .table
+            .rows
+            .get(*self.order.get(row.checked_sub(HEAD)?)?)?;
         row.get(self.column)?.as_ref().map(Tree::to_line)
     }
 
@@ -113,7 +123,9 @@ impl TableView {
             return String::new();
         };
         let row = self.table.rows.get(*row).map_or(&[][..], Vec::as_slice);
-        let cells = row.iter().map(|cell| cell.as_ref().map_or_else(String::new, Tree::to_line));
+        let cells = row
+            .iter()
+            .map(|cell| cell.as_ref().map_or_else(String::new, Tree::to_line));
         cells.collect::<Vec<_>>().join("  ")
     }
 
@@ -131,7 +143,9 @@ impl TableView {
             let (text, role) = self.cell(row, at, wide, theme);
             let mut style = theme.style(role);
             if at == self.column && row == 0 {
-                style = theme.style(Role::Accent).add_modifier(ratatui::style::Modifier::BOLD);
+                style = theme
+                    .style(Role::Accent)
+                    .add_modifier(ratatui::style::Modifier::BOLD);
             }
             line.push_span(Span::styled(padded(&text, wide, glyphs.ellipsis), style));
             used += wide;
@@ -178,7 +192,10 @@ impl TableView {
             }
             1 => (glyphs.rule.repeat(wide), Role::Border),
             _ => {
-                let row = self.order.get(row - HEAD).and_then(|row| self.table.rows.get(*row));
+                let row = self
+                    .order
+                    .get(row - HEAD)
+                    .and_then(|row| self.table.rows.get(*row));
                 let Some(Some(cell)) = row.and_then(|row| row.get(at)) else {
                     return (String::new(), Role::Text);
                 };
@@ -204,9 +221,9 @@ fn name(column: &Column) -> &str {
 fn compare(one: Option<&Tree>, other: Option<&Tree>) -> Ordering {
     let number = |text: &str| text.parse::<f64>().unwrap_or(f64::NAN);
     match (one, other) {
-        (Some(Tree::Number { text: one }), Some(Tree::Number { text: other })) => {
-            number(one).total_cmp(&number(other)).then_with(|| one.cmp(other))
-        }
+        (Some(Tree::Number { text: one }), Some(Tree::Number { text: other })) => number(one)
+            .total_cmp(&number(other))
+            .then_with(|| one.cmp(other)),
         (Some(one), Some(other)) => rank(one)
             .cmp(&rank(other))
             .then_with(|| one.to_line().cmp(&other.to_line())),

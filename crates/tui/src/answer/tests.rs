@@ -15,7 +15,10 @@ fn view_of(raw: &str, schema: Option<&str>) -> AnswerView {
 
 fn text_answer(words: &str) -> AnswerView {
     let words = serde_json::to_string(words).unwrap();
-    view_of(&format!(r#"{{"content":[{{"type":"text","text":{words}}}]}}"#), None)
+    view_of(
+        &format!(r#"{{"content":[{{"type":"text","text":{words}}}]}}"#),
+        None,
+    )
 }
 
 fn screen(view: &mut AnswerView) -> String {
@@ -48,9 +51,15 @@ fn answers_look_like_this() {
     }
     let mut view = view_of(MIXED, Some(schema));
     keys(&mut view, "G");
-    screens += &format!("== the end\n{}\n", text(&drawn(&mut view, (80, 24), &colored())));
+    screens += &format!(
+        "== the end\n{}\n",
+        text(&drawn(&mut view, (80, 24), &colored()))
+    );
     let mut empty = view_of(r#"{"content":[]}"#, None);
-    screens += &format!("== empty\n{}\n", text(&drawn(&mut empty, (40, 10), &colored())));
+    screens += &format!(
+        "== empty\n{}\n",
+        text(&drawn(&mut empty, (40, 10), &colored()))
+    );
     insta::assert_snapshot!(screens);
 }
 
@@ -59,7 +68,10 @@ fn meanings_are_in_styles() {
     let mut shown = String::new();
     for (name, theme) in [("colour", colored()), ("no colour", without_colors())] {
         let mut view = view_of(MIXED, None);
-        shown += &format!("== {name}\n{}\n", styles(&drawn(&mut view, (70, 30), &theme)));
+        shown += &format!(
+            "== {name}\n{}\n",
+            styles(&drawn(&mut view, (70, 30), &theme))
+        );
     }
     insta::assert_snapshot!(shown);
 }
@@ -72,16 +84,24 @@ fn prompts_name_who_speaks() {
     let document = Arc::new(Document::of_prompt(&result));
     let mut view = AnswerView::new(document, raw.into(), Waker::nothing());
     let shown = screen(&mut view);
-    assert!(shown.contains("Greets") && shown.contains("user: text"), "{shown}");
+    assert!(
+        shown.contains("Greets") && shown.contains("user: text"),
+        "{shown}"
+    );
     assert!(shown.contains("assistant: text"), "{shown}");
     keys(&mut view, "] ]");
     let Outcome::Request(Request::CopyMenu(items)) = keys(&mut view, "y") else {
         panic!("no menu");
     };
-    assert!(items.iter().any(|item| item.label == "text" && item.text == "hello"), "{items:?}");
+    assert!(
+        items
+            .iter()
+            .any(|item| item.label == "text" && item.text == "hello"),
+        "{items:?}"
+    );
 }
 
-/// A10 of A.6: what is drawn of 10 MB is what is in view, and no more is indexed than is needed.
+/// What is drawn of 10 MB is what is in view, and no more is indexed than is needed.
 #[test]
 fn of_a_large_answer_only_the_window_is_made() {
     let line = format!("{}\n", "wide text ".repeat(10));
@@ -107,7 +127,10 @@ fn of_a_large_answer_only_the_window_is_made() {
     let shown = text(&drawn(&mut view, (200, 60), &colored()));
     let (rows, _, count) = made(&view);
     assert!(rows <= 60, "{rows}");
-    assert!(shown.contains(&format!("row {count} of {count}")), "{shown}");
+    assert!(
+        shown.contains(&format!("row {count} of {count}")),
+        "{shown}"
+    );
     keys(&mut view, "g");
     assert!(text(&drawn(&mut view, (80, 10), &colored())).contains("row 1 "));
 }
@@ -162,17 +185,28 @@ fn trees_open_and_close() {
     assert!(shown.contains("c: \"long\\ntext\""), "{shown}");
     keys(&mut view, "down down enter");
     let shown = screen(&mut view);
-    assert!(shown.contains("▸ a: {1}") && !shown.contains("c:"), "{shown}");
+    assert!(
+        shown.contains("▸ a: {1}") && !shown.contains("c:"),
+        "{shown}"
+    );
     keys(&mut view, "right down down down");
     let Outcome::Request(Request::CopyMenu(items)) = keys(&mut view, "y") else {
         panic!("no menu");
     };
-    let item = |label: &str| items.iter().find(|item| item.label == label).map(|item| item.text.as_str());
+    let item = |label: &str| {
+        items
+            .iter()
+            .find(|item| item.label == label)
+            .map(|item| item.text.as_str())
+    };
     assert_eq!(item("path"), Some("a.b[1]"));
     assert_eq!(item("value"), Some(r#"{"c":"long\ntext"}"#));
     keys(&mut view, "down enter");
     let shown = screen(&mut view);
-    assert!(shown.contains("          long\n") && shown.contains("          text\n"), "{shown}");
+    assert!(
+        shown.contains("          long\n") && shown.contains("          text\n"),
+        "{shown}"
+    );
     keys(&mut view, "left left left");
     assert!(screen(&mut view).contains("▸ b: [2]") || screen(&mut view).contains("▾ b: [2]"));
 }
@@ -184,8 +218,12 @@ fn tables_are_sorted_and_columns_copied() {
     keys(&mut view, "G");
     let order = |view: &mut AnswerView| {
         let shown = text(&drawn(view, (60, 9), &ascii()));
-        let rows = shown.lines().skip_while(|line| !line.trim().starts_with("---"));
-        rows.skip(1).take(3).filter_map(|line| line.trim_start_matches("> ").trim().chars().next())
+        let rows = shown
+            .lines()
+            .skip_while(|line| !line.trim().starts_with("---"));
+        rows.skip(1)
+            .take(3)
+            .filter_map(|line| line.trim_start_matches("> ").trim().chars().next())
             .collect::<String>()
     };
     assert_eq!(order(&mut view), "bac");
@@ -194,7 +232,11 @@ fn tables_are_sorted_and_columns_copied() {
     keys(&mut view, "S");
     assert_eq!(order(&mut view), "cba");
     keys(&mut view, "S right S");
-    assert_eq!(order(&mut view), "abc", "numbers are numbers and what is missing comes last");
+    assert_eq!(
+        order(&mut view),
+        "abc",
+        "numbers are numbers and what is missing comes last"
+    );
     let Outcome::Request(Request::CopyMenu(items)) = keys(&mut view, "y") else {
         panic!("no menu");
     };
@@ -227,7 +269,10 @@ fn blocks_are_saved_and_opened_as_what_they_are() {
         panic!("nothing to save");
     };
     assert_eq!(name, "answer.txt");
-    assert!(bytes.windows(4).any(|part| part == b"\x1b]0;"), "saved as it came");
+    assert!(
+        bytes.windows(4).any(|part| part == b"\x1b]0;"),
+        "saved as it came"
+    );
     let Outcome::Request(Request::Page { text }) = keys(&mut view, "o") else {
         panic!("no page");
     };
@@ -244,7 +289,10 @@ fn what_repeats_the_structured_answer_is_folded() {
     let raw = r#"{"content":[{"type":"text","text":"{\"a\":1}"}],"structuredContent":{"a":1}}"#;
     let mut view = view_of(raw, None);
     let shown = screen(&mut view);
-    assert!(shown.contains("says what the structured answer says"), "{shown}");
+    assert!(
+        shown.contains("says what the structured answer says"),
+        "{shown}"
+    );
     keys(&mut view, "g enter");
     assert!(screen(&mut view).contains("{\"a\":1}"));
 }
@@ -263,7 +311,10 @@ fn long_lines_are_wrapped_or_scrolled() {
 fn the_cursor_stays_at_its_text_when_the_width_changes() {
     let mut view = text_answer(&"some words that wrap\n".repeat(300));
     drawn(&mut view, (60, 14), &colored());
-    keys(&mut view, "/ =wrap enter n n n n n n n n n n n n n n n n n n n n");
+    keys(
+        &mut view,
+        "/ =wrap enter n n n n n n n n n n n n n n n n n n n n",
+    );
     drawn(&mut view, (60, 14), &colored());
     assert_eq!(view.cursor.row, 20);
     drawn(&mut view, (12, 14), &colored());
@@ -278,12 +329,17 @@ fn the_cursor_stays_at_its_text_when_the_width_changes() {
 fn images_are_decoded_off_the_loop_and_drawn_in_half_blocks() {
     use base64::Engine as _;
     let mut png = Vec::new();
-    let pixels = ::image::RgbImage::from_fn(4, 4, |x, y| ::image::Rgb([x as u8 * 80, y as u8 * 80, 0]));
+    let pixels =
+        ::image::RgbImage::from_fn(4, 4, |x, y| ::image::Rgb([x as u8 * 80, y as u8 * 80, 0]));
     pixels
-        .write_to(&mut std::io::Cursor::new(&mut png), ::image::ImageFormat::Png)
+        .write_to(
+            &mut std::io::Cursor::new(&mut png),
+            ::image::ImageFormat::Png,
+        )
         .unwrap();
     let data = base64::engine::general_purpose::STANDARD.encode(&png);
-    let raw = format!(r#"{{"content":[{{"type":"image","mimeType":"image/png","data":"{data}"}}]}}"#);
+    let raw =
+        format!(r#"{{"content":[{{"type":"image","mimeType":"image/png","data":"{data}"}}]}}"#);
     let result: CallToolResult = serde_json::from_str(&raw).unwrap();
     let document = Arc::new(Document::of_call(&result, None));
     let (sender, woken) = std::sync::mpsc::channel();
@@ -293,10 +349,15 @@ fn images_are_decoded_off_the_loop_and_drawn_in_half_blocks() {
     });
     let mut view = AnswerView::new(document, raw.as_str().into(), waker);
     assert!(screen(&mut view).contains("decoding"));
-    woken.recv_timeout(std::time::Duration::from_secs(60)).unwrap();
+    woken
+        .recv_timeout(std::time::Duration::from_secs(60))
+        .unwrap();
     assert!(matches!(view.poll(), Outcome::Used));
     let shown = screen(&mut view);
-    assert!(shown.contains("▀▀▀▀") && shown.contains("4×4 pixels"), "{shown}");
+    assert!(
+        shown.contains("▀▀▀▀") && shown.contains("4×4 pixels"),
+        "{shown}"
+    );
     let plain = text(&drawn(&mut view, (60, 14), &ascii()));
     assert!(!plain.contains('▀'), "{plain}");
 }
@@ -305,7 +366,9 @@ fn images_are_decoded_off_the_loop_and_drawn_in_half_blocks() {
 fn any_size_can_be_drawn() {
     for size in [(1, 1), (2, 1), (3, 3), (7, 4), (40, 10)] {
         let mut view = view_of(MIXED, None);
-        for pressed in ["", "down", "G", "v", "pageup", "/", "=x", "enter", "] ]", "v v v", "g"] {
+        for pressed in [
+            "", "down", "G", "v", "pageup", "/", "=x", "enter", "] ]", "v v v", "g",
+        ] {
             keys(&mut view, pressed);
             drawn(&mut view, size, &colored());
         }

@@ -139,7 +139,9 @@ impl WrappedText {
             return "";
         };
         let to = start(row + 1).unwrap_or(self.indexed).min(text.len());
-        text.get(from..to).unwrap_or_default().trim_end_matches(['\n', ' '])
+        text.get(from..to)
+            .unwrap_or_default()
+            .trim_end_matches(['\n', ' '])
     }
 
     /// The row of a position; the text is indexed as far.

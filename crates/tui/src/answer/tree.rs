@@ -344,8 +344,12 @@ fn json(tree: &Tree) -> String {
             let items: Vec<String> = items.iter().map(json).chain(more(*rest)).collect();
             format!("[{}]", items.join(","))
         }
-        Tree::Object { members, more: rest } => {
-            let member = |member: &Member| format!("{}:{}", text(&member.name), json(&member.value));
+        Tree::Object {
+            members,
+            more: rest,
+        } => {
+            let member =
+                |member: &Member| format!("{}:{}", text(&member.name), json(&member.value));
             let left = more(*rest).map(|more| format!("{more}:null"));
             let members: Vec<String> = members.iter().map(member).chain(left).collect();
             format!("{{{}}}", members.join(","))

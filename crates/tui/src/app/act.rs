@@ -24,11 +24,16 @@ pub(crate) enum Act {
     OpenTool(String, Arc<Tool>),
     OpenResource(String, String),
     OpenPrompt(String, String),
-    Copy { text: Arc<str>, label: String },
+    Copy {
+        text: Arc<str>,
+        label: String,
+    },
     Order(String, Order),
     OpenQuestion(u64),
     Again(CallKey),
     AcceptPin(String, Arc<Tool>),
+    /// Yes to what was asked before there is a host.
+    SayYes,
     Quit,
     Nothing,
 }
@@ -153,6 +158,7 @@ impl App {
                 let tool = Box::new((*tool).clone());
                 self.effects.push(Effect::AcceptPin { server, tool });
             }
+            Act::SayYes => self.answer_first(true),
             Act::Quit => self.effects.push(Effect::Quit),
             Act::Nothing => {}
         }
@@ -193,7 +199,10 @@ impl App {
             true => &[Focus::Servers, Focus::List, Focus::Detail],
             false => &[Focus::Servers, Focus::List],
         };
-        let at = panes.iter().position(|pane| *pane == self.focus).unwrap_or(0);
+        let at = panes
+            .iter()
+            .position(|pane| *pane == self.focus)
+            .unwrap_or(0);
         let steps = if steps == 1 { 1 } else { panes.len() - 1 };
         self.focus = panes[(at + steps) % panes.len()];
     }
@@ -223,7 +232,9 @@ impl App {
                 let note = server.state.as_str();
                 items.push(Item::new(name.clone(), note, Act::SelectServer(Some(name))));
             }
-            return self.overlays.push(Overlay::Menu(Menu::new("servers", items)));
+            return self
+                .overlays
+                .push(Overlay::Menu(Menu::new("servers", items)));
         }
         self.focus = Focus::Servers;
     }
@@ -314,7 +325,9 @@ impl App {
             return;
         };
         let ResourceKind::Resource { uri } = row.kind.clone() else {
-            return self.tell(Notice::warning("a template cannot be watched; read it first"));
+            return self.tell(Notice::warning(
+                "a template cannot be watched; read it first",
+            ));
         };
         let (server, is_wanted) = (row.server().to_owned(), row.watch.is_none());
         if !is_wanted {
@@ -347,7 +360,10 @@ impl App {
             return self.tell(Notice::warning("choose a call first"));
         };
         let has_effect = match key {
-            CallKey::Job(id) => self.jobs.get(id).is_some_and(|job| job.may_have_had_an_effect()),
+            CallKey::Job(id) => self
+                .jobs
+                .get(id)
+                .is_some_and(|job| job.may_have_had_an_effect()),
             CallKey::Past(number) => {
                 let past = self.calls.past(number);
                 past.is_some_and(|past| past.record.may_have_had_an_effect())
@@ -358,7 +374,11 @@ impl App {
         }
         let items = vec![
             Item::new("no", "", Act::Nothing),
-            Item::new("run it again", "it may have its effect twice", Act::Again(key)),
+            Item::new(
+                "run it again",
+                "it may have its effect twice",
+                Act::Again(key),
+            ),
         ];
         let menu = Menu::new("it may have had an effect: run it again?", items);
         self.overlays.push(Overlay::Menu(menu));
@@ -371,7 +391,9 @@ impl App {
                 None => return,
             },
             CallKey::Past(number) => match self.calls.past(number) {
-                Some(past) => past.again().map(|work| (work, !past.record.may_have_had_an_effect())),
+                Some(past) => past
+                    .again()
+                    .map(|work| (work, !past.record.may_have_had_an_effect())),
                 None => return,
             },
         };

@@ -34,7 +34,10 @@ impl App {
                 vec![
                     item("name", &row.tool.name),
                     item("qualified name", &qualified),
-                    item("as attache command", format!("attache call {}", shell_word(&qualified))),
+                    item(
+                        "as attache command",
+                        format!("attache call {}", shell_word(&qualified)),
+                    ),
                     item("definition as JSON", definition.as_str()),
                 ]
             }
@@ -48,7 +51,10 @@ impl App {
                             server: row.server().to_owned(),
                             uri: uri.clone(),
                         };
-                        vec![item("address", uri), item("as attache command", command(&work))]
+                        vec![
+                            item("address", uri),
+                            item("as attache command", command(&work)),
+                        ]
                     }
                     ResourceKind::Template { uri_template } => vec![item("template", uri_template)],
                 }
@@ -74,7 +80,11 @@ impl App {
                 };
                 let messages = &operation.messages;
                 let names = ["request as JSON", "answer as JSON"];
-                names.iter().zip(messages).map(|(name, it)| item(name, it)).collect()
+                names
+                    .iter()
+                    .zip(messages)
+                    .map(|(name, it)| item(name, it))
+                    .collect()
             }
             (Focus::List, Tab::Log) => {
                 let line = self.log.selected().map(|line| item("line", line.text));
@@ -92,7 +102,10 @@ impl App {
         let mut items = vec![
             item("name", server.name.as_str()),
             item("target", &server.target),
-            item("as attache command", format!("attache tools {}", server.name)),
+            item(
+                "as attache command",
+                format!("attache tools {}", server.name),
+            ),
         ];
         if let Some(failure) = &server.last_failure {
             items.push(item("cause", &failure.cause));
@@ -113,7 +126,10 @@ impl App {
                     shell_word(&qualified),
                     shell_word(value.as_str())
                 );
-                vec![item("arguments as JSON", value.as_str()), item("as attache command", words)]
+                vec![
+                    item("arguments as JSON", value.as_str()),
+                    item("as attache command", words),
+                ]
             }
             Some(Detail::Job(_) | Detail::Past(_)) => self.copies_of_call(),
             Some(Detail::View(..)) | None => Vec::new(),
@@ -161,7 +177,10 @@ impl App {
         items.push(item("as JSON-RPC", &request));
         let servers = &self.snapshot.servers;
         let server = servers.iter().find(|it| it.name.as_str() == work.server());
-        if let Some(url) = server.map(|it| &it.target).filter(|it| it.starts_with("http")) {
+        if let Some(url) = server
+            .map(|it| &it.target)
+            .filter(|it| it.starts_with("http"))
+        {
             let words = format!(
                 "curl -sS {} -H 'content-type: application/json' \
                  -H 'accept: application/json, text/event-stream' -d {}",
@@ -190,7 +209,11 @@ pub(super) fn command(work: &Work) -> String {
             }
         }
         Work::Read { server, uri } => {
-            format!("attache read {} --server {}", shell_word(uri), shell_word(server))
+            format!(
+                "attache read {} --server {}",
+                shell_word(uri),
+                shell_word(server)
+            )
         }
         Work::Prompt {
             server,
@@ -213,7 +236,11 @@ fn request(work: &Work) -> String {
     let params = match work {
         Work::Call {
             tool, arguments, ..
-        } => format!(r#"{{"name":{},"arguments":{}}}"#, json!(tool), arguments.as_str()),
+        } => format!(
+            r#"{{"name":{},"arguments":{}}}"#,
+            json!(tool),
+            arguments.as_str()
+        ),
         Work::Read { uri, .. } => json!({ "uri": uri }).to_string(),
         Work::Prompt {
             name, arguments, ..

@@ -39,9 +39,18 @@ pub(crate) struct FormSession {
 /// What a form is for.
 #[derive(Clone, Debug)]
 pub(crate) enum FormTarget {
-    Tool { server: String, tool: Arc<Tool> },
-    Template { server: String, uri_template: String },
-    Prompt { server: String, name: String },
+    Tool {
+        server: String,
+        tool: Arc<Tool>,
+    },
+    Template {
+        server: String,
+        uri_template: String,
+    },
+    Prompt {
+        server: String,
+        name: String,
+    },
 }
 
 impl FormTarget {

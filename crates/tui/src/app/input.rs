@@ -67,9 +67,7 @@ impl App {
     }
 
     fn on_key(&mut self, event: KeyEvent) {
-        if self.settings.can_panic
-            && event.code == ratatui::crossterm::event::KeyCode::F(12)
-        {
+        if self.settings.can_panic && event.code == ratatui::crossterm::event::KeyCode::F(12) {
             return self.effects.push(Effect::Panic);
         }
         let contexts = self.contexts();
@@ -97,8 +95,8 @@ impl App {
 
     /// A component that has the focus gets the key first; true if it used it.
     fn component_key(&mut self, event: KeyEvent, action: Option<Action>) -> bool {
-        let has_focus = self.focus == Focus::Detail
-            || self.focus == Focus::List && self.tab == Tab::Specs;
+        let has_focus =
+            self.focus == Focus::Detail || self.focus == Focus::List && self.tab == Tab::Specs;
         if !has_focus {
             return false;
         }
@@ -160,7 +158,10 @@ impl App {
     fn after_overlay(&mut self, overlay: Overlay, taken: Taken<Act>) {
         match taken {
             Taken::Used | Taken::Ignored => self.overlays.push(overlay),
-            Taken::Closed => self.questions_changed(),
+            Taken::Closed => {
+                self.answer_first(false);
+                self.questions_changed();
+            }
             Taken::Chosen(act) => self.perform(act),
         }
     }
@@ -177,7 +178,9 @@ impl App {
             }
             Outcome::Close => {
                 let key = self.key_name(Action::Inbox);
-                self.tell(Notice::warning(format!("the question stays open; {key} answers it")));
+                self.tell(Notice::warning(format!(
+                    "the question stays open; {key} answers it"
+                )));
             }
             Outcome::Ignored if matches!(action, Some(Action::Back | Action::Later)) => {}
             Outcome::Used | Outcome::Ignored => self.overlays.push(Overlay::Question(dialog)),

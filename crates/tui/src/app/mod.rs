@@ -18,8 +18,10 @@ use attache::host::catalog::ListKind;
 use attache::host::events::{Event, EventKind};
 use attache::host::questions::Question;
 use attache::host::snapshot::{Applied, ServerState, Snapshot};
+use attache::protocol::Tool;
 use attache_view::safe_text;
 use ratatui::layout::Rect;
+use ratatui::text::Line;
 
 use self::act::Act;
 use self::detail::Detail;
@@ -28,8 +30,8 @@ use crate::dialog::{self, QuestionDialog};
 use crate::jobs::{JobState, Jobs};
 use crate::keys::{Context, KeyMap};
 use crate::message::{
-    About, Connected, Effect, Failed, JobEnd, JobId, JobNews, Listed, Message, WatchNews, Wishes,
-    Work,
+    About, Connected, Effect, Failed, FirstQuestion, JobEnd, JobId, JobNews, Listed, Message,
+    WatchNews, Wishes, Work,
 };
 use crate::overlay::{Ask, Menu, Sheet};
 use crate::panes::activity::Activity;
@@ -162,6 +164,10 @@ pub(crate) struct App {
     places: Places,
     /// Which lists have been asked for.
     has_asked: bool,
+    /// The fields of the tool that is selected, as lines of this width.
+    tool_fields: Option<(Arc<Tool>, usize, Vec<Line<'static>>)>,
+    /// Who waits for what was asked before there is a host.
+    first_question: Option<tokio::sync::oneshot::Sender<bool>>,
 }
 
 /// Where things were drawn.
@@ -204,6 +210,8 @@ impl App {
             effects: Vec::new(),
             places: Places::default(),
             has_asked: false,
+            tool_fields: None,
+            first_question: None,
         }
     }
 
@@ -256,6 +264,7 @@ impl App {
             Message::Continued => self.effects.push(Effect::Redraw),
             Message::EndAsked | Message::Refused => self.effects.push(Effect::Quit),
             Message::Connected(connected) => self.on_connected(*connected),
+            Message::AskFirst(question) => self.ask_first(*question),
             Message::Events(events) => events.iter().for_each(|event| self.on_event(event)),
             Message::Resynced { snapshot, missed } => {
                 self.snapshot = *snapshot;
@@ -300,6 +309,22 @@ impl App {
         self.effects.push(Effect::Frames);
         self.ask_for_lists();
         self.questions_changed();
+    }
+
+    /// Something has to be decided before there is a host; leaving the sheet is a no.
+    fn ask_first(&mut self, question: FirstQuestion) {
+        let lines = question.lines.iter();
+        let lines = lines.map(|line| Line::raw(text::safe(line).into_owned()));
+        let sheet = Sheet::new(question.title, lines.collect()).with(question.yes, Act::SayYes);
+        self.first_question = Some(question.answer);
+        self.overlays.push(Overlay::Sheet(sheet));
+    }
+
+    /// Answers what was asked before there is a host.
+    fn answer_first(&mut self, is_yes: bool) {
+        if let Some(answer) = self.first_question.take() {
+            let _ = answer.send(is_yes);
+        }
     }
 
     /// What the configuration says about the UI, which is read after the first frame.
@@ -363,7 +388,10 @@ impl App {
                 self.resource_changed(server, uri);
             }
             EventKind::NotStored { problem } => {
-                self.tell(Notice::warning(format!("not written down: {}", text::safe(problem))));
+                self.tell(Notice::warning(format!(
+                    "not written down: {}",
+                    text::safe(problem)
+                )));
             }
             _ => {}
         }
@@ -507,7 +535,8 @@ impl App {
         let now_ms = self.now_ms;
         let rows = self.resources.rows_mut().iter_mut();
         let mut rows = rows.filter(|row| row.server() == server);
-        let row = rows.find(|row| matches!(&row.kind, ResourceKind::Resource { uri: it } if it == uri));
+        let row =
+            rows.find(|row| matches!(&row.kind, ResourceKind::Resource { uri: it } if it == uri));
         let Some(row) = row else { return };
         match news {
             WatchNews::Began => row.watch = Some(WatchState::default()),

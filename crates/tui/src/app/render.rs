@@ -1,5 +1,8 @@
 //! Where everything is on the screen.
 
+use std::sync::Arc;
+
+use attache::protocol::Tool;
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Span};
@@ -90,7 +93,8 @@ impl App {
             now_ms: self.now_ms,
         };
         let tools = self.tools.counts();
-        self.servers.draw(frame, inside, &seen, &about, &tools, is_focused);
+        self.servers
+            .draw(frame, inside, &seen, &about, &tools, is_focused);
     }
 
     fn draw_tab(&mut self, frame: &mut Frame<'_>, area: Rect) {
@@ -127,7 +131,9 @@ impl App {
         self.draw_list(frame, list);
         let style = theme.style(Role::Border);
         for y in divider.y..divider.bottom() {
-            frame.buffer_mut().set_string(divider.x, y, theme.glyphs().bar, style);
+            frame
+                .buffer_mut()
+                .set_string(divider.x, y, theme.glyphs().bar, style);
         }
         self.draw_detail(frame, detail);
     }
@@ -159,7 +165,10 @@ impl App {
         if self.places.servers.is_empty()
             && let Some(scope) = self.scope()
         {
-            spans.push(Span::styled(format!(" {scope} "), theme.style(Role::Accent)));
+            spans.push(Span::styled(
+                format!(" {scope} "),
+                theme.style(Role::Accent),
+            ));
         }
         Line::from(spans)
     }
@@ -183,7 +192,8 @@ impl App {
             Tab::Log => {
                 let logs = self.about.as_ref().and_then(|about| about.logs.as_ref());
                 let path = logs.map(|logs| logs.display().to_string());
-                self.log.draw(frame, area, &seen, path.as_deref(), is_focused);
+                self.log
+                    .draw(frame, area, &seen, path.as_deref(), is_focused);
             }
             Tab::Specs => {}
         }
@@ -270,13 +280,18 @@ impl App {
                         lines.push(job.running_line(width, theme, self.now_ms));
                         lines.push(Line::default());
                         let key = self.key_name(Action::Cancel);
-                        lines.push(Line::styled(format!("{key} cancels; the server is told"), quiet));
+                        lines.push(Line::styled(
+                            format!("{key} cancels; the server is told"),
+                            quiet,
+                        ));
                     }
                     JobState::Ended {
                         end: JobEnd::Failed(failed),
                         ..
                     } => {
-                        for part in text::folded(&attache_view::safe_text::block(&failed.cause), width) {
+                        for part in
+                            text::folded(&attache_view::safe_text::block(&failed.cause), width)
+                        {
                             lines.push(Line::raw(part));
                         }
                         if let Some(code) = failed.code {
@@ -333,10 +348,18 @@ impl App {
         }
     }
 
-    fn tool_info(&self, width: usize, theme: &Theme) -> Vec<Line<'static>> {
+    fn tool_info(&mut self, width: usize, theme: &Theme) -> Vec<Line<'static>> {
         let Some(row) = self.tools.selected() else {
             return Vec::new();
         };
+        // A schema may be large, and is the same from frame to frame.
+        let is_made = |(tool, wide, _): &(Arc<Tool>, usize, _)| {
+            Arc::ptr_eq(tool, &row.tool) && *wide == width
+        };
+        if !self.tool_fields.as_ref().is_some_and(is_made) {
+            let form = attache_view::form::Form::of_tool(&row.tool);
+            self.tool_fields = Some((row.tool.clone(), width, fields(&form, width, theme)));
+        }
         let quiet = theme.style(Role::Secondary);
         let mut lines = vec![Line::from(vec![
             Span::styled(row.name().to_owned(), theme.style(Role::Title)),
@@ -361,8 +384,8 @@ impl App {
         }
         lines.push(Line::default());
         describe(row.tool.description.as_deref(), width, &mut lines);
-        let form = attache_view::form::Form::of_tool(&row.tool);
-        lines.extend(fields(&form, width, theme));
+        let made = self.tool_fields.as_ref().map(|(_, _, made)| made);
+        lines.extend(made.into_iter().flatten().cloned());
         lines.push(Line::default());
         lines.push(Line::styled("Enter opens its form", quiet));
         lines
@@ -382,7 +405,10 @@ impl App {
         lines.push(Line::default());
         describe(row.description.as_deref(), width, &mut lines);
         if let Some(watch) = &row.watch {
-            lines.push(Line::raw(format!("watched; {} changes seen", watch.changes)));
+            lines.push(Line::raw(format!(
+                "watched; {} changes seen",
+                watch.changes
+            )));
             if watch.has_gap {
                 let words = "the server was restarted meanwhile: changes may have been missed";
                 lines.push(Line::styled(words, theme.style(Role::Warning)));
@@ -447,7 +473,9 @@ impl App {
             draw::line(frame.buffer_mut(), inside.x + 2, y, inside.width - 2, &line);
             if focused == Some(job.id) {
                 let style = theme.style(Role::Accent);
-                frame.buffer_mut().set_string(inside.x, y, theme.glyphs().cursor, style);
+                frame
+                    .buffer_mut()
+                    .set_string(inside.x, y, theme.glyphs().cursor, style);
             }
         }
     }
@@ -458,10 +486,17 @@ impl App {
         let waiting = self.snapshot.questions.len();
         let mut right = Vec::new();
         if waiting > 0 {
-            let word = if waiting == 1 { "question" } else { "questions" };
+            let word = if waiting == 1 {
+                "question"
+            } else {
+                "questions"
+            };
             let key = self.key_name(Action::Inbox);
             right.push(Span::styled(format!(" {key} "), theme.style(Role::Key)));
-            right.push(Span::styled(format!("{waiting} {word} "), theme.style(Role::Warning)));
+            right.push(Span::styled(
+                format!("{waiting} {word} "),
+                theme.style(Role::Warning),
+            ));
         }
         let right = Line::from(right);
         let wide = u16::try_from(right.width()).unwrap_or(0);
@@ -473,7 +508,11 @@ impl App {
                     Tone::Warning => (theme.glyphs().warning, Role::Warning),
                     Tone::Failed => (theme.glyphs().failed, Role::Bad),
                 };
-                let words = text::cut(&notice.text, usize::from(room).saturating_sub(3), theme.glyphs().ellipsis);
+                let words = text::cut(
+                    &notice.text,
+                    usize::from(room).saturating_sub(3),
+                    theme.glyphs().ellipsis,
+                );
                 Line::from(vec![
                     Span::styled(format!(" {glyph} "), theme.style(role)),
                     Span::raw(words.into_owned()),
@@ -482,7 +521,13 @@ impl App {
             None => self.hint_line(usize::from(room)),
         };
         draw::line(frame.buffer_mut(), area.x, area.y, room, &left);
-        draw::line(frame.buffer_mut(), area.right() - wide, area.y, wide, &right);
+        draw::line(
+            frame.buffer_mut(),
+            area.right() - wide,
+            area.y,
+            wide,
+            &right,
+        );
     }
 
     fn hint_line(&mut self, width: usize) -> Line<'static> {
@@ -505,7 +550,10 @@ impl App {
             }
             taken += wide;
             spans.push(Span::styled(key, theme.style(Role::Key)));
-            spans.push(Span::styled(format!(" {help}  "), theme.style(Role::Secondary)));
+            spans.push(Span::styled(
+                format!(" {help}  "),
+                theme.style(Role::Secondary),
+            ));
         }
         Line::from(spans)
     }
@@ -528,9 +576,9 @@ impl App {
                 ],
                 (Focus::Detail, _) => {
                     let is_call = matches!(self.detail(), Some(Detail::Job(_) | Detail::Past(_)));
-                    let is_running = self.shown_job().is_some_and(|id| {
-                        self.jobs.get(id).is_some_and(|job| job.is_running())
-                    });
+                    let is_running = self
+                        .shown_job()
+                        .is_some_and(|id| self.jobs.get(id).is_some_and(|job| job.is_running()));
                     let mut hints = self.component().map(|it| it.hints()).unwrap_or_default();
                     match (is_call, is_running) {
                         (true, true) => hints.insert(0, Action::Cancel),
@@ -597,7 +645,12 @@ fn title_role(is_focused: bool) -> Role {
 fn describe(description: Option<&str>, width: usize, lines: &mut Vec<Line<'static>>) {
     if let Some(description) = description {
         let safe = attache_view::safe_text::block(description.trim()).replace('\t', "    ");
-        lines.extend(text::folded(&safe, width).into_iter().take(200).map(Line::raw));
+        lines.extend(
+            text::folded(&safe, width)
+                .into_iter()
+                .take(200)
+                .map(Line::raw),
+        );
         lines.push(Line::default());
     }
 }

@@ -1,6 +1,6 @@
 //! Sheets and menus about servers, pins, differences, keys, and the palette.
 
-use attache::host::policy::{Drift, DiffLine};
+use attache::host::policy::{DiffLine, Drift};
 use ratatui::text::{Line, Span};
 use similar::{ChangeTag, TextDiff};
 
@@ -53,7 +53,10 @@ impl App {
         ])];
         let mut fact = |label: &str, value: Option<String>| {
             if let Some(value) = value {
-                for (at, part) in text::folded(&text::safe(&value), WIDE - 16).iter().enumerate() {
+                for (at, part) in text::folded(&text::safe(&value), WIDE - 16)
+                    .iter()
+                    .enumerate()
+                {
                     let label = if at == 0 { label } else { "" };
                     let label = Span::styled(format!("{label:<15} "), theme.style(Role::Secondary));
                     lines.push(Line::from(vec![label, Span::raw(part.clone())]));
@@ -74,15 +77,25 @@ impl App {
             ("templates", server.offers.templates),
             ("prompts", server.offers.prompts),
         ];
-        let offers = offers.iter().filter_map(|(what, count)| Some(format!("{} {what}", (*count)?)));
+        let offers = offers
+            .iter()
+            .filter_map(|(what, count)| Some(format!("{} {what}", (*count)?)));
         let offers: Vec<String> = offers.collect();
         fact("offers", (!offers.is_empty()).then(|| offers.join(", ")));
-        let requests = server.requests.map(|it| format!("{}, {} open", it.issued, it.open));
+        let requests = server
+            .requests
+            .map(|it| format!("{}, {} open", it.issued, it.open));
         fact("requests", requests);
         let cache = &self.snapshot.cache;
-        let cache = format!("{} hits, {} misses, {} stale", cache.hits, cache.misses, cache.stale);
+        let cache = format!(
+            "{} hits, {} misses, {} stale",
+            cache.hits, cache.misses, cache.stale
+        );
         fact("cache (all)", Some(cache));
-        let log = about.logs.as_ref().map(|logs| logs.join(format!("{name}.log")));
+        let log = about
+            .logs
+            .as_ref()
+            .map(|logs| logs.join(format!("{name}.log")));
         fact("log file", log.map(|path| path.display().to_string()));
         if let Some(failure) = &server.last_failure {
             lines.push(Line::default());
@@ -111,7 +124,9 @@ impl App {
         let words = match is_remote {
             true => format!("attache auth login {server}"),
             false => {
-                return self.tell(Notice::done(format!("{server} is a program; it needs no login")));
+                return self.tell(Notice::done(format!(
+                    "{server} is a program; it needs no login"
+                )));
             }
         };
         let copy = Act::Copy {
@@ -124,7 +139,8 @@ impl App {
             Line::default(),
             Line::raw(format!("  {words}")),
         ];
-        let sheet = Sheet::new(format!("login of {server}"), lines).with("copies the command", copy);
+        let sheet =
+            Sheet::new(format!("login of {server}"), lines).with("copies the command", copy);
         self.overlays.push(Overlay::Sheet(sheet));
     }
 
@@ -144,7 +160,10 @@ impl App {
         ];
         for path in &drift.paths {
             let path = text::safe(path).into_owned();
-            lines.push(Line::styled(format!("  {path}"), theme.style(Role::Warning)));
+            lines.push(Line::styled(
+                format!("  {path}"),
+                theme.style(Role::Warning),
+            ));
         }
         lines.push(Line::default());
         lines.extend(drift.lines.iter().map(|line| diff_line(line, &theme)));
@@ -165,7 +184,8 @@ impl App {
     /// Two answers side by side, as a difference.
     pub(super) fn show_difference(&mut self, one: &str, other: &str) {
         if one.len() + other.len() > MOST_COMPARED {
-            let words = "the answers are too large to be compared here; attache diff compares files";
+            let words =
+                "the answers are too large to be compared here; attache diff compares files";
             return self.tell(Notice::warning(words));
         }
         let theme = self.settings.theme;
@@ -201,8 +221,10 @@ impl App {
         }
         let mut lines = Vec::new();
         for context in contexts {
-            let rows: Vec<&Binding> =
-                TABLE.iter().filter(|binding| binding.context == context).collect();
+            let rows: Vec<&Binding> = TABLE
+                .iter()
+                .filter(|binding| binding.context == context)
+                .collect();
             if rows.is_empty() {
                 continue;
             }
@@ -231,12 +253,18 @@ impl App {
             .iter()
             .map(|question| {
                 let ago = text::ago(question.since_ms, self.now_ms);
-                Item::new(dialog::headline(question), ago, Act::OpenQuestion(question.id))
+                Item::new(
+                    dialog::headline(question),
+                    ago,
+                    Act::OpenQuestion(question.id),
+                )
             })
             .collect();
         match items.is_empty() {
             true => self.tell(Notice::done("no question is open")),
-            false => self.overlays.push(Overlay::Menu(Menu::new("open questions", items))),
+            false => self
+                .overlays
+                .push(Overlay::Menu(Menu::new("open questions", items))),
         }
     }
 
@@ -278,15 +306,27 @@ impl App {
         }
         for row in self.tools.rows() {
             let act = Act::OpenTool(row.server().to_owned(), row.tool.clone());
-            items.push(Item::new(row.name(), format!("tool of {}", row.server()), act));
+            items.push(Item::new(
+                row.name(),
+                format!("tool of {}", row.server()),
+                act,
+            ));
         }
         for row in self.resources.rows() {
             let act = Act::OpenResource(row.server().to_owned(), row.name().to_owned());
-            items.push(Item::new(row.name(), format!("resource of {}", row.server()), act));
+            items.push(Item::new(
+                row.name(),
+                format!("resource of {}", row.server()),
+                act,
+            ));
         }
         for row in self.prompts.rows() {
             let act = Act::OpenPrompt(row.server().to_owned(), row.name().to_owned());
-            items.push(Item::new(row.name(), format!("prompt of {}", row.server()), act));
+            items.push(Item::new(
+                row.name(),
+                format!("prompt of {}", row.server()),
+                act,
+            ));
         }
         self.overlays.push(Overlay::Menu(Menu::new("go to", items)));
     }

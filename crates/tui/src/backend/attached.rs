@@ -53,7 +53,10 @@ impl AttachedHost {
         mut on_part: OnPart<T>,
     ) -> Result<Aggregate<T>, Problem> {
         // What is known at once comes first.
-        let known = self.host.list(None, Some(std::time::Duration::ZERO)).await?;
+        let known = self
+            .host
+            .list(None, Some(std::time::Duration::ZERO))
+            .await?;
         if known.is_complete() {
             return Ok(known);
         }
@@ -70,7 +73,9 @@ impl AttachedHost {
             let words = "metadata cannot be sent by the background host; attache down ends it";
             return Err(Problem::Words(words.to_owned()));
         }
-        let timeout = call.timeout.map(|it| u64::try_from(it.as_millis()).unwrap_or(u64::MAX));
+        let timeout = call
+            .timeout
+            .map(|it| u64::try_from(it.as_millis()).unwrap_or(u64::MAX));
         let remote = RemoteCall {
             server: call.server,
             tool: call.tool,
@@ -112,7 +117,10 @@ impl AttachedHost {
         arguments: Vec<(String, String)>,
     ) -> Result<GetPromptResult, Problem> {
         let arguments: BTreeMap<String, String> = arguments.into_iter().collect();
-        Ok(self.host.prompt(&format!("{server}/{name}"), arguments).await?)
+        Ok(self
+            .host
+            .prompt(&format!("{server}/{name}"), arguments)
+            .await?)
     }
 
     pub(super) async fn complete(&self, with: CompleteWith) -> Result<Vec<String>, Problem> {
@@ -152,8 +160,7 @@ impl AttachedHost {
     }
 
     pub(super) async fn watch(&self, server: &str, uri: &str) -> Result<RemoteWatch, Problem> {
-        let server =
-            ServerName::new(server).map_err(|error| Problem::Words(error.to_string()))?;
+        let server = ServerName::new(server).map_err(|error| Problem::Words(error.to_string()))?;
         let filter = SubscriptionFilter {
             resource_subscriptions: Some(vec![uri.to_owned()]),
             ..SubscriptionFilter::default()

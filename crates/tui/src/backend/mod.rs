@@ -16,9 +16,7 @@ use attache::host::frames::Frame;
 use attache::host::policy::PinState;
 use attache::host::questions::Answer;
 use attache::host::snapshot::Snapshot;
-use attache::protocol::{
-    GetPromptResult, Json, Payload, ProgressParams, ReadResourceResult, Tool,
-};
+use attache::protocol::{GetPromptResult, Json, Payload, ProgressParams, ReadResourceResult, Tool};
 
 use crate::message::{CompleteWith, Order, WatchNews};
 
@@ -245,10 +243,10 @@ impl Backend {
         }
     }
 
-    /// Approves a tool as it is. Writes a file.
-    pub(crate) fn accept_pin(&self, server: &str, tool: &Tool) -> Result<(), Problem> {
+    /// Approves a tool as it was shown.
+    pub(crate) async fn accept_pin(&self, server: &str, tool: &Tool) -> Result<(), Problem> {
         match self {
-            Self::Own(host) => host.accept_pin(server, tool),
+            Self::Own(host) => host.accept_pin(server, tool).await,
             Self::Attached(_) => Err(AttachedHost::no_pins(server, tool)),
         }
     }
@@ -262,11 +260,7 @@ impl Backend {
     }
 
     /// Watches a resource until it is dropped.
-    pub(crate) async fn watch(
-        &self,
-        server: &str,
-        uri: &str,
-    ) -> Result<WatchStream, Problem> {
+    pub(crate) async fn watch(&self, server: &str, uri: &str) -> Result<WatchStream, Problem> {
         match self {
             Self::Own(host) => host.watch(server, uri).await.map(WatchStream::Own),
             Self::Attached(host) => host.watch(server, uri).await.map(WatchStream::Attached),

@@ -5,13 +5,14 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use attache::{Host, TaskHandle, TaskStart};
+use attache::host::PinError;
 use attache::host::catalog::{Aggregate, Listable};
 use attache::host::names::ToolName;
 use attache::host::policy::{CallOrigin, PinState};
 use attache::host::questions::{Answer, Attached, Topic};
 use attache::host::snapshot::Snapshot;
 use attache::protocol::{GetPromptResult, Json, Payload, ReadResourceResult, Tool};
+use attache::{Host, TaskHandle, TaskStart};
 
 use super::{CallWith, EventStream, FrameStream, OnPart, OnProgress, Problem};
 use crate::message::{CompleteWith, Order};
@@ -65,7 +66,9 @@ impl OwnHost {
     ) -> Result<Aggregate<T>, Problem> {
         // What is remembered of servers that are still starting comes first.
         let known = self.host.list::<T>();
-        let known = known.remembered_after(Duration::ZERO).starting_after(Duration::ZERO);
+        let known = known
+            .remembered_after(Duration::ZERO)
+            .starting_after(Duration::ZERO);
         on_part(known.await?);
         Ok(self.host.list::<T>().on_answer(on_part).for_all().await?)
     }
@@ -93,10 +96,12 @@ impl OwnHost {
         if !call.as_task {
             return Ok(made.raw().await?);
         }
-        let failed = |error| Problem::Host(attache::host::Error::Request {
-            server: server.clone(),
-            error,
-        });
+        let failed = |error| {
+            Problem::Host(attache::host::Error::Request {
+                server: server.clone(),
+                error,
+            })
+        };
         let result = match made.as_task().await? {
             TaskStart::Finished(result) => result,
             TaskStart::Running(task) => {
@@ -107,7 +112,9 @@ impl OwnHost {
             }
         };
         let result = Json::from_serialize(&result);
-        Ok(result.map_err(|error| Problem::Words(error.to_string()))?.into())
+        Ok(result
+            .map_err(|error| Problem::Words(error.to_string()))?
+            .into())
     }
 
     pub(super) async fn read(
@@ -159,11 +166,15 @@ impl OwnHost {
     }
 
     pub(super) fn pin_state(&self, server: &str, tool: &Tool) -> Result<PinState, Problem> {
-        Ok(self.host.pin_state(server, tool)?)
+        let pinned = self.host.pin_of(server, tool).map_err(words)?;
+        Ok(pinned.state.unwrap_or(PinState::New))
     }
 
-    pub(super) fn accept_pin(&self, server: &str, tool: &Tool) -> Result<(), Problem> {
-        Ok(self.host.accept_pin(server, tool)?)
+    /// Approves a tool as it was shown.
+    pub(super) async fn accept_pin(&self, server: &str, tool: &Tool) -> Result<(), Problem> {
+        let shown = self.host.pin_of(server, tool).map_err(words)?;
+        let shown = [(shown.name, shown.definition)];
+        self.host.accept_pins(server, &shown).await.map_err(words)
     }
 
     pub(super) fn frames(&self) -> FrameStream {
@@ -180,5 +191,12 @@ impl OwnHost {
 
     pub(super) fn call_log(&self) -> Option<PathBuf> {
         Some(self.host.call_log()?.folder().to_path_buf())
+    }
+}
+
+fn words(error: PinError) -> Problem {
+    match error {
+        PinError::Host(error) => Problem::Host(error),
+        other => Problem::Words(other.to_string()),
     }
 }

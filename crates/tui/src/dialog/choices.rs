@@ -50,26 +50,62 @@ pub(super) fn of(question: &Question) -> Vec<Choice> {
             };
             vec![
                 answer('y', "allow once", allow(Remember::Once, Scope::Tool)),
-                answer('t', "allow this tool for this session", allow(Remember::Session, Scope::Tool)),
-                answer('T', "always allow this tool", allow(Remember::Always, Scope::Tool)),
-                answer('s', format!("allow all of {server} for this session"), allow(Remember::Session, Scope::Server)),
-                answer('S', format!("always allow all of {server}"), allow(Remember::Always, Scope::Server)),
+                answer(
+                    't',
+                    "allow this tool for this session",
+                    allow(Remember::Session, Scope::Tool),
+                ),
+                answer(
+                    'T',
+                    "always allow this tool",
+                    allow(Remember::Always, Scope::Tool),
+                ),
+                answer(
+                    's',
+                    format!("allow all of {server} for this session"),
+                    allow(Remember::Session, Scope::Server),
+                ),
+                answer(
+                    'S',
+                    format!("always allow all of {server}"),
+                    allow(Remember::Always, Scope::Server),
+                ),
                 answer('n', "deny", deny(Remember::Once)),
-                answer('d', "deny this tool for this session", deny(Remember::Session)),
+                answer(
+                    'd',
+                    "deny this tool for this session",
+                    deny(Remember::Session),
+                ),
                 answer('D', "always deny this tool", deny(Remember::Always)),
-                choice('v', "view the arguments in lines or as sent", Does::SwitchJson),
+                choice(
+                    'v',
+                    "view the arguments in lines or as sent",
+                    Does::SwitchJson,
+                ),
             ]
         }
         QuestionKind::Drift(_) => vec![
-            answer('y', "approve it as it is now", Answer::Accept { content: None }),
+            answer(
+                'y',
+                "approve it as it is now",
+                Answer::Accept { content: None },
+            ),
             answer('n', "do not use it", Answer::Decline),
         ],
         QuestionKind::ElicitUrl(params) => {
             let url = params.url.clone().unwrap_or_default();
             let mut choices = Vec::new();
             if host_to_visit(&url).is_some() {
-                choices.push(choice('o', "open it in the browser", Does::OpenPage(url.clone())));
-                choices.push(answer('y', "agree: I visit it", Answer::Accept { content: None }));
+                choices.push(choice(
+                    'o',
+                    "open it in the browser",
+                    Does::OpenPage(url.clone()),
+                ));
+                choices.push(answer(
+                    'y',
+                    "agree: I visit it",
+                    Answer::Accept { content: None },
+                ));
             }
             choices.push(choice('c', "copy the address", Does::CopyAddress(url)));
             choices.push(answer('n', "decline", Answer::Decline));

@@ -28,7 +28,10 @@ fn below(lines: &[DiffLine], columns: usize, theme: &Theme) -> Vec<Line<'static>
             DiffLine::Gap => ("  ", theme.glyphs().ellipsis, Role::Secondary),
         };
         let text = safe_text::one_line(text);
-        for (at, row) in wrapped(&text, columns.saturating_sub(2)).into_iter().enumerate() {
+        for (at, row) in wrapped(&text, columns.saturating_sub(2))
+            .into_iter()
+            .enumerate()
+        {
             let sign = if at == 0 { sign } else { "  " };
             rows.push(Line::styled(format!("{sign}{row}"), theme.style(role)));
         }
@@ -39,18 +42,19 @@ fn below(lines: &[DiffLine], columns: usize, theme: &Theme) -> Vec<Line<'static>
 /// Lines that were removed and those that were added in their place stand beside each other.
 fn beside(lines: &[DiffLine], columns: usize, theme: &Theme) -> Vec<Line<'static>> {
     let half = columns.saturating_sub(3) / 2;
-    let mut rows = vec![pair(
+    let mut rows = pair(
         &[("as approved".to_owned(), Role::Title)],
         &[("as it is now".to_owned(), Role::Title)],
         half,
         theme,
-    )]
-    .concat();
+    );
     let mut removed: Vec<(String, Role)> = Vec::new();
     let mut added: Vec<(String, Role)> = Vec::new();
     let side = |sign: &str, text: &str, role: Role| {
         let text = safe_text::one_line(text);
-        let wrapped = wrapped(&text, half.saturating_sub(2)).into_iter().enumerate();
+        let wrapped = wrapped(&text, half.saturating_sub(2))
+            .into_iter()
+            .enumerate();
         let sign = sign.to_owned();
         wrapped.map(move |(at, row)| {
             let sign = if at == 0 { sign.as_str() } else { "  " };

@@ -64,7 +64,14 @@ pub(super) fn draw(dialog: &mut QuestionDialog, frame: &mut Frame<'_>, area: Rec
     dialog.offset = dialog.offset.min(last);
     let shown = dialog.rows.iter().skip(dialog.offset).take(dialog.height);
     for (line, y) in shown.zip(area.y..) {
-        frame.render_widget(line.clone(), Rect { y, height: 1, ..area });
+        frame.render_widget(
+            line.clone(),
+            Rect {
+                y,
+                height: 1,
+                ..area
+            },
+        );
     }
     let between = Rect {
         y: area.y + above,
@@ -114,7 +121,10 @@ fn divider(dialog: &QuestionDialog, columns: usize, theme: &Theme) -> Line<'stat
     Line::from(vec![
         Span::styled(format!("{0}{0} ", glyphs.rule), theme.style(Role::Border)),
         Span::styled(text, theme.style(role)),
-        Span::styled(format!(" {}", glyphs.rule.repeat(rest)), theme.style(Role::Border)),
+        Span::styled(
+            format!(" {}", glyphs.rule.repeat(rest)),
+            theme.style(Role::Border),
+        ),
     ])
 }
 
@@ -130,15 +140,27 @@ fn draw_answering(dialog: &mut QuestionDialog, frame: &mut Frame<'_>, area: Rect
             let window = choices.iter().enumerate().skip(top).take(height);
             for ((at, choice), y) in window.zip(area.y..) {
                 let is_selected = Some(at) == *selected;
-                let cursor = if is_selected { theme.glyphs().cursor } else { "  " };
-                let label = if is_selected { Role::Selected } else { Role::Text };
+                let cursor = if is_selected {
+                    theme.glyphs().cursor
+                } else {
+                    "  "
+                };
+                let label = if is_selected {
+                    Role::Selected
+                } else {
+                    Role::Text
+                };
                 let line = Line::from(vec![
                     Span::styled(cursor, theme.style(Role::Accent)),
                     Span::styled(choice.key.to_string(), theme.style(Role::Key)),
                     Span::raw("  "),
                     Span::styled(choice.label.clone(), theme.style(label)),
                 ]);
-                let row = Rect { y, height: 1, ..area };
+                let row = Rect {
+                    y,
+                    height: 1,
+                    ..area
+                };
                 frame.render_widget(line, row);
                 dialog.drawn.push((row, at));
             }
@@ -155,7 +177,11 @@ fn draw_answering(dialog: &mut QuestionDialog, frame: &mut Frame<'_>, area: Rect
                 false => &[("n", "refuse with a reason")],
             };
             if help > 0 {
-                let line = Rect { y: form.bottom(), height: 1, ..area };
+                let line = Rect {
+                    y: form.bottom(),
+                    height: 1,
+                    ..area
+                };
                 frame.render_widget(keys(words, theme), line);
             }
         }
@@ -175,9 +201,17 @@ fn draw_answering(dialog: &mut QuestionDialog, frame: &mut Frame<'_>, area: Rect
             if help > 0 {
                 let offered = match typing {
                     Typing::On => &[("f2", "send"), ("esc", "stop writing")][..],
-                    Typing::Off => &[("e", "write the answer"), ("f2", "send"), ("n", "refuse with a reason")],
+                    Typing::Off => &[
+                        ("e", "write the answer"),
+                        ("f2", "send"),
+                        ("n", "refuse with a reason"),
+                    ],
                 };
-                let line = Rect { y: text.bottom(), height: 1, ..area };
+                let line = Rect {
+                    y: text.bottom(),
+                    height: 1,
+                    ..area
+                };
                 frame.render_widget(keys(offered, theme), line);
             }
         }
@@ -195,7 +229,10 @@ fn draw_answering(dialog: &mut QuestionDialog, frame: &mut Frame<'_>, area: Rect
                 frame.render_widget(reason.widget(theme.style(Role::Input)), text);
             }
             if area.height > 1 {
-                let line = Rect { y: area.y + 1, ..line };
+                let line = Rect {
+                    y: area.y + 1,
+                    ..line
+                };
                 frame.render_widget(keys(&[("enter", "refuse"), ("esc", "back")], theme), line);
             }
         }
@@ -206,7 +243,10 @@ fn keys<'l>(offered: &[(&'static str, &'static str)], theme: &Theme) -> Line<'l>
     let mut line = Line::default();
     for (key, does) in offered {
         line.push_span(Span::styled(*key, theme.style(Role::Key)));
-        line.push_span(Span::styled(format!(" {does}   "), theme.style(Role::Secondary)));
+        line.push_span(Span::styled(
+            format!(" {does}   "),
+            theme.style(Role::Secondary),
+        ));
     }
     line
 }

@@ -60,7 +60,10 @@ pub(super) fn rows(said: &[Said], columns: usize, theme: &Theme) -> Vec<Line<'st
     for part in said {
         let indent = " ".repeat(part.indent.min(columns / 4));
         for line in wrapped(&part.text, columns.saturating_sub(indent.len())) {
-            rows.push(Line::styled(format!("{indent}{line}"), theme.style(part.role)));
+            rows.push(Line::styled(
+                format!("{indent}{line}"),
+                theme.style(part.role),
+            ));
         }
     }
     rows
@@ -75,7 +78,10 @@ pub(super) fn of(question: &Question, claims: &[String], json_as: JsonAs) -> Vec
             let since = match &drift.lock {
                 Some(file) => {
                     let file = file.display().to_string();
-                    format!("is not what the lock file {} says", safe_text::one_line(&file))
+                    format!(
+                        "is not what the lock file {} says",
+                        safe_text::one_line(&file)
+                    )
                 }
                 None => "has changed since you approved it".to_owned(),
             };
@@ -83,7 +89,10 @@ pub(super) fn of(question: &Question, claims: &[String], json_as: JsonAs) -> Vec
             let paths: Vec<&str> = drift.paths.iter().map(String::as_str).collect();
             if !paths.is_empty() {
                 let paths = safe_text::one_line(&paths.join(", ")).into_owned();
-                said.push(Said::ours(format!("It differs in: {paths}"), Role::Secondary));
+                said.push(Said::ours(
+                    format!("It differs in: {paths}"),
+                    Role::Secondary,
+                ));
             }
             said.push(Said::gap());
             said
@@ -108,16 +117,25 @@ pub(super) fn of(question: &Question, claims: &[String], json_as: JsonAs) -> Vec
                 Role::Secondary,
             ),
         ],
-        _ => vec![Said::ours("This question is not known here.", Role::Warning)],
+        _ => vec![Said::ours(
+            "This question is not known here.",
+            Role::Warning,
+        )],
     }
 }
 
 fn approval(question: &Question, call: &Approval, claims: &[String], json_as: JsonAs) -> Vec<Said> {
     let tool = safe_text::one_line(&call.tool);
     let mut said = vec![
-        Said::ours(format!("May {}/{tool} be called?", question.server), Role::Title),
         Said::ours(
-            format!("You are asked because {}.", safe_text::one_line(&call.because)),
+            format!("May {}/{tool} be called?", question.server),
+            Role::Title,
+        ),
+        Said::ours(
+            format!(
+                "You are asked because {}.",
+                safe_text::one_line(&call.because)
+            ),
             Role::Secondary,
         ),
     ];
@@ -144,7 +162,10 @@ fn approval(question: &Question, call: &Approval, claims: &[String], json_as: Js
 fn url(question: &Question, params: &ElicitParams) -> Vec<Said> {
     let url = params.url.as_deref().unwrap_or_default();
     let mut said = vec![
-        Said::ours(format!("{} asks you to visit a page.", question.server), Role::Title),
+        Said::ours(
+            format!("{} asks you to visit a page.", question.server),
+            Role::Title,
+        ),
         Said::theirs(&params.message, Role::Text),
         Said::gap(),
     ];
@@ -164,7 +185,9 @@ fn url(question: &Question, params: &ElicitParams) -> Vec<Said> {
         role: Role::Text,
         indent: 2,
     });
-    if host_to_visit(url).is_some_and(|host| !host.is_ascii() || host.starts_with("xn--") || host.contains(".xn--")) {
+    if host_to_visit(url)
+        .is_some_and(|host| !host.is_ascii() || host.starts_with("xn--") || host.contains(".xn--"))
+    {
         said.push(Said::ours(
             "The host has letters beyond ASCII; it may only look like one you know.",
             Role::Warning,
@@ -198,7 +221,10 @@ fn sampling(question: &Question, params: &CreateMessageParams) -> Vec<Said> {
         .filter_map(|hint| hint.name.as_deref())
         .collect();
     if !names.is_empty() {
-        wishes.push(format!("a model like {}", safe_text::one_line(&names.join(", "))));
+        wishes.push(format!(
+            "a model like {}",
+            safe_text::one_line(&names.join(", "))
+        ));
     }
     if let Some(preferences) = preferences {
         let priorities = [
@@ -214,7 +240,10 @@ fn sampling(question: &Question, params: &CreateMessageParams) -> Vec<Said> {
     if let Some(tools) = &params.tools {
         wishes.push(format!("{} tools offered", tools.len()));
     }
-    said.push(Said::ours(format!("It asks for {}.", wishes.join(", ")), Role::Secondary));
+    said.push(Said::ours(
+        format!("It asks for {}.", wishes.join(", ")),
+        Role::Secondary,
+    ));
     said
 }
 
@@ -231,8 +260,16 @@ fn block(block: &Block) -> Said {
             role: Role::Text,
             indent: 2,
         },
-        Body::Image(media) => described(format!("[image {}, {}]", media.mime_type, size(block.bytes))),
-        Body::Audio(media) => described(format!("[sound {}, {}]", media.mime_type, size(block.bytes))),
+        Body::Image(media) => described(format!(
+            "[image {}, {}]",
+            media.mime_type,
+            size(block.bytes)
+        )),
+        Body::Audio(media) => described(format!(
+            "[sound {}, {}]",
+            media.mime_type,
+            size(block.bytes)
+        )),
         Body::Link(link) => described(format!("[link {} {}]", link.name, link.uri)),
         Body::Resource { uri, .. } => described(format!("[resource {uri}, {}]", size(block.bytes))),
         Body::Unknown { label, raw } => described(format!("[{label}] {raw}")),
@@ -260,11 +297,17 @@ pub(super) fn headline(question: &Question) -> String {
             format!("{server}: may {} be called?", first(&call.tool))
         }
         QuestionKind::Drift(drift) => {
-            format!("{} has changed since it was approved", first(&drift.name.to_string()))
+            format!(
+                "{} has changed since it was approved",
+                first(&drift.name.to_string())
+            )
         }
         QuestionKind::ElicitForm(params) => format!("{server} asks: {}", first(&params.message)),
         QuestionKind::ElicitUrl(params) => {
-            format!("{server} asks you to visit a page: {}", first(&params.message))
+            format!(
+                "{server} asks you to visit a page: {}",
+                first(&params.message)
+            )
         }
         QuestionKind::Sampling(_) => format!("{server} wants a model to answer"),
         QuestionKind::Roots => format!("{server} asks which folders it may work in"),

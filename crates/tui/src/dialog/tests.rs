@@ -3,6 +3,7 @@
 use attache::host::questions::Answerer;
 
 use super::*;
+use crate::component::Request;
 use crate::testing::{ascii, colored, drawn, keys, text, without_colors};
 
 fn dialog(kind: &str) -> QuestionDialog {
@@ -43,7 +44,8 @@ const DRIFT: &str = r#"{"drift":{"name":{"server":"notes","tool":"delete"},"path
 const FORM: &str = r#"{"elicit_form":{"message":"Who are you?\u001b]0;x\u0007","requestedSchema":{"type":"object",
     "properties":{"name":{"type":"string","minLength":2},"sure":{"type":"boolean","default":true}},"required":["name"]}}}"#;
 const URL: &str = r#"{"elicit_url":{"mode":"url","message":"Please log in","url":"https://login.example.org/start?state=1"}}"#;
-const BAD_URL: &str = r#"{"elicit_url":{"mode":"url","message":"go","url":"https://bank.example@evil.example/"}}"#;
+const BAD_URL: &str =
+    r#"{"elicit_url":{"mode":"url","message":"go","url":"https://bank.example@evil.example/"}}"#;
 const SAMPLING: &str = r#"{"sampling":{"messages":[{"role":"user","content":{"type":"text","text":"Say hi\u001b[2J"}}],
     "systemPrompt":"Be kind.","maxTokens":9,"modelPreferences":{"hints":[{"name":"small"}],"speedPriority":0.5}}}"#;
 
@@ -58,12 +60,18 @@ fn approvals_need_a_choice_and_nothing_is_chosen_by_itself() {
             ("q", "open question"),
             ("esc", "later"),
             ("y", r#"{"allow":{"remember":"once","scope":"tool"}}"#),
-            ("down enter", r#"{"allow":{"remember":"once","scope":"tool"}}"#),
+            (
+                "down enter",
+                r#"{"allow":{"remember":"once","scope":"tool"}}"#,
+            ),
             ("t", r#"{"allow":{"remember":"session","scope":"tool"}}"#),
             ("T", r#"{"allow":{"remember":"always","scope":"tool"}}"#),
             ("s", r#"{"allow":{"remember":"session","scope":"server"}}"#),
             ("S", r#"{"allow":{"remember":"always","scope":"server"}}"#),
-            ("tab tab f2", r#"{"allow":{"remember":"session","scope":"tool"}}"#),
+            (
+                "tab tab f2",
+                r#"{"allow":{"remember":"session","scope":"tool"}}"#,
+            ),
             ("n", r#"{"deny":{"remember":"once","scope":"tool"}}"#),
             ("D", r#"{"deny":{"remember":"always","scope":"tool"}}"#),
             ("v", "open question"),
@@ -71,21 +79,31 @@ fn approvals_need_a_choice_and_nothing_is_chosen_by_itself() {
     );
 }
 
+// S4.
 #[test]
 fn drift_is_approved_or_not() {
     check(
         DRIFT,
-        &[("y", r#"{"accept":{}}"#), ("n", r#""decline""#), ("esc", "later"), ("enter", "open question")],
+        &[
+            ("y", r#"{"accept":{}}"#),
+            ("n", r#""decline""#),
+            ("esc", "later"),
+            ("enter", "open question"),
+        ],
     );
 }
 
+// C-ELIC-09.
 #[test]
 fn forms_are_filled_in_declined_or_left() {
     check(
         FORM,
         &[
             ("f2", "open question"),
-            ("enter =Ada f2", r#"{"accept":{"content":{"sure":true,"name":"Ada"}}}"#),
+            (
+                "enter =Ada f2",
+                r#"{"accept":{"content":{"sure":true,"name":"Ada"}}}"#,
+            ),
             ("enter =A f2", "open question"),
             ("n", r#""decline""#),
             ("c", r#""cancel""#),
@@ -97,6 +115,7 @@ fn forms_are_filled_in_declined_or_left() {
     );
 }
 
+// C-ELIC-12, C-ELIC-13.
 #[test]
 fn pages_are_opened_on_a_key_only_and_never_by_a_trick() {
     check(
@@ -112,10 +131,15 @@ fn pages_are_opened_on_a_key_only_and_never_by_a_trick() {
     );
     check(
         BAD_URL,
-        &[("o", "open question"), ("y", "open question"), ("n", r#""decline""#)],
+        &[
+            ("o", "open question"),
+            ("y", "open question"),
+            ("n", r#""decline""#),
+        ],
     );
 }
 
+// The person sees the whole conversation before anything is sent, and may say no.
 #[test]
 fn a_person_answers_for_a_model_or_says_why_not() {
     check(
@@ -145,7 +169,10 @@ fn folders_are_listed_or_refused() {
         r#""roots""#,
         &[
             ("f2", r#"{"roots":[]}"#),
-            ("+ =/srv/my_notes f2", r#"{"roots":[{"uri":"file:///srv/my%20notes"}]}"#),
+            (
+                "+ =/srv/my_notes f2",
+                r#"{"roots":[{"uri":"file:///srv/my%20notes"}]}"#,
+            ),
             ("+ =notes f2", "open question"),
             ("n enter", r#"{"refuse":{"reason":"the user declined"}}"#),
         ],
@@ -176,6 +203,7 @@ fn what_an_editor_wrote_is_the_answer() {
     assert!(answer.contains(r#""text":"long\nanswer""#), "{answer}");
 }
 
+// S13: whatever a server puts into a question, the screen shows it as text.
 #[test]
 fn questions_look_like_this() {
     let tool: Tool = serde_json::from_str(

@@ -1,11 +1,11 @@
 //! What keys do while no text is typed.
 
-use attache_view::form::{Field, Kind, Path, Problem, Step};
+use attache_view::form::{Field, Kind, Path, Problem};
 use attache_view::{Object, Value};
 use ratatui::crossterm::event::KeyEvent;
 
-use super::rows::{self, Line, Part, RowId};
-use super::{Choice, Entry, FormEditor, Mode, Picked, Picker, Shape, TextInput, words};
+use super::rows::{Line, Part, RowId};
+use super::{FormEditor, Mode};
 use crate::component::Outcome;
 use crate::keys::Action;
 
@@ -192,39 +192,8 @@ impl FormEditor {
         }
     }
 
-    /// Goes through the values of a boolean or a choice; unset and null are among them.
-    fn cycle(&mut self, forward: bool) {
-        let (Some(row), Some(field)) = (self.row(), self.field()) else {
-            return;
-        };
-        let (part, path) = (row.id.part, field.path.clone());
-        let mut values: Vec<Option<Value>> = match &field.kind {
-            Kind::Boolean => vec![Some(Value::Bool(true)), Some(Value::Bool(false))],
-            Kind::Choice { options } => {
-                let values = options.iter().map(|option| Some(option.value.clone()));
-                values.collect()
-            }
-            _ => return,
-        };
-        if field.nullable && !values.contains(&Some(Value::Null)) {
-            values.push(Some(Value::Null));
-        }
-        if can_be_left_out(field) {
-            values.insert(0, None);
-        }
-        let now = self.sheet(part).state().get(&path);
-        let at = values.iter().position(|value| value.as_ref() == now);
-        let next = match (at, forward) {
-            (None, _) => 0,
-            (Some(at), true) => (at + 1) % values.len(),
-            (Some(at), false) => (at + values.len() - 1) % values.len(),
-        };
-        let value = values.swap_remove(next);
-        self.put(part, &path, value);
-    }
-
     /// Sets what is at a path, or leaves it out.
-    fn put(&mut self, part: Part, path: &Path, value: Option<Value>) {
+    pub(super) fn put(&mut self, part: Part, path: &Path, value: Option<Value>) {
         self.touch();
         let put = self.sheet_mut(part).change(|state, _| match value {
             Some(value) => state.set(path, value),
@@ -234,230 +203,6 @@ impl FormEditor {
             }
         });
         self.told(put);
-    }
-
-    fn open_picker(&mut self) {
-        let (Some(row), Some(field)) = (self.row(), self.field()) else {
-            return;
-        };
-        let now = self.sheet(row.id.part).state().get(&field.path);
-        let mut choices = Vec::new();
-        let mut entries = Vec::new();
-        let mut add = |choice: Choice, label: &str, aside: &str| {
-            choices.push(choice);
-            entries.push(Entry {
-                label: label.to_owned(),
-                aside: aside.to_owned(),
-            });
-        };
-        if let Kind::MultiChoice { options, .. } = &field.kind {
-            let items = now.and_then(Value::as_array).unwrap_or_default();
-            let ticked = options
-                .iter()
-                .map(|one| items.contains(&one.value))
-                .collect();
-            for (at, option) in options.iter().enumerate() {
-                let aside = option.title.as_ref().map_or("", |_| &option.label);
-                add(Choice::Option(at), words::label(option), aside);
-            }
-            self.mode = Mode::Pick(Picker::several(entries, ticked), choices);
-            return;
-        }
-        if can_be_left_out(field) {
-            add(Choice::Unset, "not set", "leave it out");
-        }
-        let selected;
-        match &field.kind {
-            Kind::Choice { options } => {
-                let lists_null = options.iter().any(|option| option.value == Value::Null);
-                if field.nullable && !lists_null {
-                    add(Choice::Null, "null", "");
-                }
-                for (at, option) in options.iter().enumerate() {
-                    let aside = option.title.as_ref().map_or("", |_| &option.label);
-                    add(Choice::Option(at), words::label(option), aside);
-                }
-                let at = options.iter().position(|option| Some(&option.value) == now);
-                selected = at.map_or(0, |at| entries.len() - options.len() + at);
-            }
-            Kind::Variants {
-                options, chosen, ..
-            } => {
-                if field.nullable {
-                    add(Choice::Null, "null", "");
-                }
-                for (at, option) in options.iter().enumerate() {
-                    add(Choice::Variant(at), &option.title, "");
-                }
-                selected = chosen.map_or(0, |at| entries.len() - options.len() + at);
-            }
-            _ => return,
-        }
-        self.mode = Mode::Pick(Picker::one(entries, selected), choices);
-    }
-
-    pub(super) fn picked(&mut self, picked: Picked) -> Outcome {
-        let entry = match picked {
-            Picked::No => return Outcome::Used,
-            Picked::Done => {
-                self.mode = Mode::Browse;
-                return Outcome::Used;
-            }
-            Picked::One(entry) => entry,
-        };
-        let Mode::Pick(picker, choices) = &mut self.mode else {
-            return Outcome::Used;
-        };
-        let Some(choice) = choices.get(entry).copied() else {
-            return Outcome::Used;
-        };
-        let is_ticked = !picker.is_ticked(entry);
-        picker.tick(entry, is_ticked);
-        let (Some(row), Some(field)) = (self.row().cloned(), self.field()) else {
-            return Outcome::Used;
-        };
-        let path = field.path.clone();
-        match choice {
-            Choice::Unset => self.put(row.id.part, &path, None),
-            Choice::Null => self.put(row.id.part, &path, Some(Value::Null)),
-            Choice::Variant(variant) => self.pick_variant(&row.id, variant),
-            Choice::Option(at) => match &field.kind {
-                Kind::Choice { options } => {
-                    let value = options.get(at).map(|option| option.value.clone());
-                    self.put(row.id.part, &path, value);
-                }
-                Kind::MultiChoice { options, .. } => {
-                    let Some(value) = options.get(at).map(|option| option.value.clone()) else {
-                        return Outcome::Used;
-                    };
-                    let now = self.sheet(row.id.part).state().get(&path);
-                    let mut items = now.and_then(Value::as_array).unwrap_or_default().to_vec();
-                    items.retain(|item| *item != value);
-                    if is_ticked {
-                        items.push(value);
-                    }
-                    self.put(row.id.part, &path, Some(Value::Array(items)));
-                    return Outcome::Used;
-                }
-                _ => {}
-            },
-        }
-        self.mode = Mode::Browse;
-        Outcome::Used
-    }
-
-    fn pick_variant(&mut self, id: &RowId, variant: usize) {
-        let Some(field) = self.field().cloned() else {
-            return;
-        };
-        self.touch();
-        let sheet = self.sheet_mut(id.part);
-        sheet.change(|state, _| state.pick(&field, variant));
-        let is_empty = matches!(sheet.state().get(&field.path), None | Some(Value::Null));
-        let inner = sheet.fields().find(&field.path).cloned();
-        let begun = match inner {
-            // A shape that was never filled in begins as what it is.
-            Some(inner) if is_empty => sheet.type_on(|state, form| {
-                let fresh = form.expand(&inner.place, &inner.path, None, state.picks());
-                let is_section = matches!(fresh.kind, Kind::Object(_) | Kind::List { .. });
-                let is_item = matches!(fresh.path.0.last(), Some(Step::Index(_)));
-                match is_section || is_item {
-                    true => state.set(&fresh.path, form.first_value(&fresh)),
-                    false => Ok(()),
-                }
-            }),
-            _ => Ok(()),
-        };
-        self.folds.set(id, true);
-        self.told(begun);
-    }
-
-    /// Adds to the nearest list or object around the selected line that takes more.
-    fn add(&mut self) -> Outcome {
-        let Some(row) = self.row().cloned() else {
-            return Outcome::Ignored;
-        };
-        let sheet = self.sheet(row.id.part);
-        let mut path = row.id.path.clone();
-        loop {
-            let found = sheet.fields().find(&path);
-            match found.map(|field| (field, &field.kind)) {
-                Some((list, Kind::List { .. })) => {
-                    let list = list.clone();
-                    self.add_item(&row.id, &list);
-                    return Outcome::Used;
-                }
-                Some((_, Kind::Object(members))) if rows::offers_members(members) => {
-                    self.begin_naming(row.id.part, &path);
-                    return Outcome::Used;
-                }
-                _ => {}
-            }
-            if path.0.pop().is_none() {
-                self.say("Nothing can be added here.");
-                return Outcome::Used;
-            }
-        }
-    }
-
-    fn add_item(&mut self, id: &RowId, list: &Field) {
-        self.touch();
-        let added = self
-            .sheet_mut(id.part)
-            .change(|state, form| state.add_item(form, list));
-        let head = RowId {
-            part: id.part,
-            path: list.path.clone(),
-            line: Line::Field(0),
-        };
-        self.folds.set(&head, true);
-        match added {
-            Ok(at) => {
-                self.relist();
-                self.reveal(id.part, &list.path.index(at));
-                self.begin_typing_over();
-            }
-            Err(problem) => self.told(Err(problem)),
-        }
-    }
-
-    fn begin_naming(&mut self, part: Part, path: &Path) {
-        self.reveal(part, path);
-        let head = RowId {
-            part,
-            path: path.clone(),
-            line: Line::Field(0),
-        };
-        self.folds.set(&head, true);
-        self.relist();
-        let adding = |row: &super::Row| {
-            row.id.part == part && row.id.path == *path && row.id.line == Line::AddMember
-        };
-        if let Some(at) = self.rows.iter().position(adding) {
-            self.selected = at;
-            if let Ok(input) = TextInput::new("", Shape::Line) {
-                self.mode = Mode::Name(input);
-            }
-        }
-    }
-
-    /// Adds the member whose name was typed, and goes on with its value.
-    pub(super) fn add_member(&mut self, name: &str) {
-        let (Some(row), Some(object)) = (self.row().cloned(), self.field().cloned()) else {
-            return;
-        };
-        self.mode = Mode::Browse;
-        let added = self
-            .sheet_mut(row.id.part)
-            .change(|state, form| state.add_member(form, &object, name));
-        match added {
-            Ok(path) => {
-                self.relist();
-                self.reveal(row.id.part, &path);
-                self.begin_typing_over();
-            }
-            Err(problem) => self.told(Err(problem)),
-        }
     }
 
     fn leave_out(&mut self) {
@@ -478,49 +223,6 @@ impl FormEditor {
             true => self.put(row.id.part, &row.id.path, Some(Value::Null)),
             false => self.say("This field does not take null."),
         }
-    }
-
-    /// The list and the place of the item that the selected line is or belongs to.
-    fn item(&self) -> Option<(Part, Path, usize)> {
-        let id = &self.row()?.id;
-        let mut steps = id.path.0.clone();
-        while let Some(step) = steps.pop() {
-            if let Step::Index(at) = step {
-                return Some((id.part, Path(steps), at));
-            }
-        }
-        None
-    }
-
-    fn move_item(&mut self, down: bool) {
-        let Some((part, list, at)) = self.item() else {
-            self.say("Only items of a list can be moved.");
-            return;
-        };
-        let items = self.sheet(part).state().get(&list);
-        let count = items.and_then(Value::as_array).map_or(0, <[Value]>::len);
-        let to = match down {
-            true => at + 1,
-            false => at.wrapping_sub(1),
-        };
-        if to < count {
-            self.sheet_mut(part)
-                .change(|state, _| state.move_item(&list, at, to));
-            self.relist();
-            self.reveal(part, &list.index(to));
-        }
-    }
-
-    fn duplicate_item(&mut self) {
-        let Some((part, list, at)) = self.item() else {
-            self.say("Only items of a list can be duplicated.");
-            return;
-        };
-        let done = self
-            .sheet_mut(part)
-            .change(|state, _| state.duplicate_item(&list, at));
-        self.told(done);
-        self.reveal(part, &list.index(at + 1));
     }
 
     /// Takes the default, then one example after the other.
@@ -624,6 +326,9 @@ impl FormEditor {
 
     pub(super) fn browse_hints(&self) -> Vec<Action> {
         let mut hints = vec![Action::Submit, Action::Open];
+        if self.was_tried && !self.value.report().problems.is_empty() {
+            hints.insert(1, Action::SendAsIs);
+        }
         match self.field().map(|field| &field.kind) {
             Some(Kind::Boolean) => hints.push(Action::Toggle),
             Some(Kind::List { .. }) => hints.push(Action::AddItem),
@@ -643,11 +348,6 @@ impl FormEditor {
         hints.extend([Action::Unset, Action::JsonBeside, Action::ExternalEditor]);
         hints
     }
-}
-
-/// Whether a field may be without a value: items and what is required may not.
-fn can_be_left_out(field: &Field) -> bool {
-    !field.required && !matches!(field.path.0.last(), Some(Step::Index(_)))
 }
 
 /// An object without members, to begin JSON text with.

@@ -3,21 +3,24 @@
 //! One line for each field: its name, its value, and below it what is wrong. Only the lines in view
 //! are made. What is known of the selected field stands at the bottom.
 
-use attache_view::form::{Field, Kind, Problem};
+use attache_view::form::{Field, Kind, Problem, Step};
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::{Line as Text, Span};
 use ratatui::widgets::{Block, Clear};
 
-use super::rows::{Line, Part, Row};
+use super::details::{details, draw_json};
+use super::rows::{Line, Row};
 use super::{FormEditor, Mode, words};
-use crate::measure::{fit, padded, width, wrapped};
+use crate::measure::{fit, padded, width};
 use crate::theme::{Role, Theme};
 
 /// Columns before the label: the cursor and the mark of a section.
 const MARGIN: usize = 4;
 /// How wide the labels are at least.
 const LEAST_LABELS: usize = 12;
+/// How many characters of a name are looked at.
+const MOST_LABEL: usize = 200;
 /// How many lines of a text are shown while it is typed.
 const MOST_TYPED_LINES: usize = 12;
 /// How many completions are shown at once.
@@ -64,14 +67,14 @@ fn details_height(height: u16) -> u16 {
 }
 
 /// What the columns are used for.
-struct Columns {
+pub(super) struct Columns {
     area: Rect,
     /// How wide the labels are, margin included.
-    labels: usize,
+    pub(super) labels: usize,
 }
 
 impl Columns {
-    fn of(editor: &FormEditor, area: Rect) -> Self {
+    pub(super) fn of(editor: &FormEditor, area: Rect) -> Self {
         let columns = usize::from(area.width);
         let label = |row: &Row| {
             let field = editor.row_field(row)?;
@@ -188,7 +191,7 @@ fn typed_height(editor: &FormEditor, height: usize) -> usize {
 }
 
 /// What is wrong with a line, as far as it is told already.
-fn shown_problems(editor: &FormEditor, row: &Row) -> Vec<Problem> {
+pub(super) fn shown_problems(editor: &FormEditor, row: &Row) -> Vec<Problem> {
     // The problems of a path stand once, below its last line.
     if !matches!(row.id.line, Line::Field(_)) {
         return Vec::new();
@@ -200,22 +203,23 @@ fn shown_problems(editor: &FormEditor, row: &Row) -> Vec<Problem> {
 }
 
 /// A problem below its field need not name it.
-fn without_subject(problem: &Problem) -> &str {
+pub(super) fn without_subject(problem: &Problem) -> &str {
     let subject = problem.path.subject();
     let rest = problem.message.strip_prefix(&subject);
     rest.map_or(problem.message.as_str(), str::trim_start)
 }
 
+/// A name, as far as a line can be.
 fn label(row: &Row, field: &Field) -> String {
+    let name: String = field.display_name().chars().take(MOST_LABEL).collect();
     match field.path.0.last() {
         _ if matches!(row.id.line, Line::Field(level) if level > 0) => "value".to_owned(),
-        None => field.title.clone().unwrap_or_else(|| "value".to_owned()),
-        Some(attache_view::form::Step::Index(at)) => match &field.title {
-            Some(title) => format!("{}. {title}", at + 1),
-            None => format!("{}.", at + 1),
-        },
-        Some(_) if field.display_name().is_empty() => "\"\"".to_owned(),
-        Some(_) => field.display_name().to_owned(),
+        None if name.is_empty() => "value".to_owned(),
+        None => name,
+        Some(Step::Index(at)) if field.title.is_some() => format!("{}. {name}", at + 1),
+        Some(Step::Index(at)) => format!("{}.", at + 1),
+        Some(_) if name.is_empty() => "\"\"".to_owned(),
+        Some(_) => name,
     }
 }
 
@@ -290,7 +294,7 @@ fn row_line<'l>(
     ));
     line.push_span(Span::styled(" ".repeat(filling.saturating_sub(1)), style));
     line.push_span(" ");
-    let is_typed = is_selected && matches!(&editor.mode, Mode::Field(input) if !input.has_lines());
+    let is_typed = is_selected && matches!(editor.mode, Mode::Field(_));
     if !is_typed {
         push_value(
             editor,
@@ -305,10 +309,7 @@ fn row_line<'l>(
 }
 
 fn is_item(field: &Field) -> bool {
-    matches!(
-        field.path.0.last(),
-        Some(attache_view::form::Step::Index(_))
-    )
+    matches!(field.path.0.last(), Some(Step::Index(_)))
 }
 
 fn push_value(
@@ -515,146 +516,5 @@ fn popup(area: Rect, left: u16, row: u16, size: (usize, usize)) -> Rect {
         y: (row + 1).min(area.bottom() - height),
         width,
         height,
-    }
-}
-
-/// What is known of the selected field, the most important first.
-fn details<'l>(editor: &FormEditor, columns: usize, theme: &Theme) -> Vec<Text<'l>> {
-    let glyphs = theme.glyphs();
-    let total = u16::try_from(columns).unwrap_or(u16::MAX);
-    let mut lines = vec![Text::styled(
-        glyphs.rule.repeat(columns),
-        theme.style(Role::Border),
-    )];
-    let mut add = |text: &str, role: Role| {
-        for line in wrapped(text, columns) {
-            lines.push(Text::styled(line, theme.style(role)));
-        }
-    };
-    if let Some(note) = &editor.note {
-        add(note, Role::Warning);
-    }
-    let Some((row, field)) = editor.row().zip(editor.field()) else {
-        return lines;
-    };
-    match row.id.line {
-        Line::Field(_) => {}
-        Line::AddItem | Line::AddMember => {
-            let sheet = editor.sheet(row.id.part);
-            add(&words::rules(sheet.form(), field), Role::Secondary);
-            return lines;
-        }
-        Line::OptionsHead => {
-            add(
-                "What is said about this call beside its arguments.",
-                Role::Secondary,
-            );
-            return lines;
-        }
-        Line::Submit => {
-            let problems = editor.sheet(Part::Value).report().problems.iter();
-            for problem in problems.take(8) {
-                add(&problem.message, Role::Bad);
-            }
-            for left in &editor.value.report().unchecked {
-                add(&format!("left to the server: {left}"), Role::Secondary);
-            }
-            return lines;
-        }
-    }
-    if let Mode::Field(input) = &editor.mode
-        && input.is_coded()
-    {
-        add(
-            "It holds characters that cannot be shown, so it is typed as JSON writes it.",
-            Role::Warning,
-        );
-    }
-    // A problem that does not fit below its field is told here in full.
-    let room = columns.saturating_sub(Columns::of(editor, Rect::new(0, 0, total, 1)).labels + 2);
-    for problem in shown_problems(editor, row) {
-        if width(without_subject(&problem)) > room {
-            add(&problem.message, Role::Bad);
-        }
-    }
-    if let Some(description) = &field.description {
-        add(description, Role::Text);
-    }
-    let sheet = editor.sheet(row.id.part);
-    let named = match field.key() {
-        Some(_) if field.title.is_some() => format!("{}: ", field.name),
-        _ => String::new(),
-    };
-    add(
-        &format!("{named}{}", words::rules(sheet.form(), field)),
-        Role::Secondary,
-    );
-    if let Some(default) = field.default.as_ref().filter(|_| !field.is_masked()) {
-        add(
-            &format!("default: {}", words::json_line(default)),
-            Role::Secondary,
-        );
-    }
-    if !field.examples.is_empty() && !field.is_masked() {
-        let examples: Vec<String> = field.examples.iter().map(words::json_line).collect();
-        add(
-            &format!("examples: {}", examples.join(", ")),
-            Role::Secondary,
-        );
-    }
-    lines
-}
-
-fn draw_json(editor: &mut FormEditor, frame: &mut Frame<'_>, area: Rect, theme: &Theme) {
-    let note = editor.note.clone();
-    let problems = editor.value.report().problems.clone();
-    let Mode::Json(json) = &mut editor.mode else {
-        return;
-    };
-    let (line, column) = json.input.cursor();
-    let mut lines = Vec::new();
-    let mut add = |text: String, role: Role| {
-        for line in wrapped(&text, usize::from(area.width)) {
-            lines.push(Text::styled(line, theme.style(role)));
-        }
-    };
-    if let Some(note) = note {
-        add(note, Role::Warning);
-    }
-    match (&json.problem, problems.first()) {
-        (Some(problem), _) => add(format!("not JSON: {problem}"), Role::Bad),
-        (None, Some(problem)) => {
-            let more = match problems.len() {
-                1 => String::new(),
-                count => format!(" (and {} more)", count - 1),
-            };
-            add(format!("{}{more}", problem.message), Role::Bad);
-        }
-        (None, None) => add("It fits.".to_owned(), Role::Good),
-    }
-    add(
-        format!("line {}, column {}", line + 1, column + 1),
-        Role::Secondary,
-    );
-    let room = match area.height {
-        0..=2 => 0,
-        height => u16::try_from(lines.len())
-            .unwrap_or(u16::MAX)
-            .min(height / 3 + 1),
-    };
-    let text = Rect {
-        height: area.height - room,
-        ..area
-    };
-    frame.render_widget(json.input.widget(theme.style(Role::Text)), text);
-    for (line, y) in lines.into_iter().zip(text.bottom()..area.bottom()) {
-        frame.render_widget(
-            line,
-            Rect {
-                y,
-                height: 1,
-                ..area
-            },
-        );
     }
 }

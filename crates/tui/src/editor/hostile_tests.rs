@@ -1,4 +1,5 @@
-//! Whatever a schema says and whichever keys are pressed: no panic, and every screen can be drawn.
+//! Whatever a schema says and whichever keys are pressed: no panic, every screen can be drawn, and
+//! nothing of the server reaches the terminal but text (S13, S14).
 
 use std::sync::Arc;
 

@@ -60,7 +60,7 @@ impl FormEditor {
             Ok(input) => {
                 self.value.remember();
                 self.mode = Mode::Json(JsonText {
-                    input: input.from_top(),
+                    input: input.at_top(),
                     problem: None,
                     is_warned: false,
                 });

@@ -5,7 +5,10 @@
 //! problems are made anew after a change, never while drawing.
 
 mod act;
+mod choose;
+mod details;
 mod draw;
+mod items;
 mod json;
 mod offers;
 mod picker;

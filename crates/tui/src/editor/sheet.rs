@@ -226,8 +226,8 @@ impl Sheet {
         if !self.opened.is_empty() {
             open_deferred(&mut fields, &self.state, &self.form, &self.opened);
         }
+        self.report = self.state.check_fields(&self.form, &fields);
         self.fields = fields;
-        self.report = self.state.check(&self.form);
         self.places.clear();
         for (number, problem) in self.report.problems.iter().enumerate() {
             self.places

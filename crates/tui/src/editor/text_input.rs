@@ -79,7 +79,7 @@ impl TextInput {
     }
 
     /// Puts the cursor at the beginning.
-    pub(crate) fn from_top(mut self) -> Self {
+    pub(crate) fn at_top(mut self) -> Self {
         self.area.move_cursor(CursorMove::Top);
         self.area.move_cursor(CursorMove::Head);
         self

@@ -5,6 +5,13 @@ use attache_view::{Number, Value, safe_text};
 
 use crate::theme::{Glyphs, Role};
 
+/// How many characters of a value are looked at for its line.
+const MOST_CHARACTERS: usize = 500;
+/// Texts longer than this tell their size, not their lines.
+const MOST_COUNTED: usize = 64 * 1024;
+/// How many chosen values are named.
+const MOST_CHOSEN: usize = 30;
+
 /// What a field's line shows of its value, and what that means.
 pub(super) fn value(
     field: &Field,
@@ -13,7 +20,7 @@ pub(super) fn value(
     glyphs: &Glyphs,
 ) -> (String, Role) {
     if let Some(draft) = draft {
-        return (safe_text::one_line(draft).into_owned(), Role::Bad);
+        return (one_line(draft), Role::Bad);
     }
     let Some(value) = value else {
         return (unset(field, glyphs), Role::Placeholder);
@@ -31,7 +38,8 @@ pub(super) fn value(
         (Kind::Boolean, Value::Bool(answer)) => (boolean(*answer, glyphs), Role::Text),
         (Kind::Choice { options }, value) => (chosen(options, value), Role::Text),
         (Kind::MultiChoice { options, .. }, Value::Array(items)) => {
-            let labels: Vec<String> = items.iter().map(|item| chosen(options, item)).collect();
+            let named = items.iter().take(MOST_CHOSEN);
+            let labels: Vec<String> = named.map(|item| chosen(options, item)).collect();
             match labels.is_empty() {
                 true => ("none".to_owned(), Role::Placeholder),
                 false => (labels.join(", "), Role::Text),
@@ -77,25 +85,58 @@ fn chosen(options: &[Choice], value: &Value) -> String {
     found.map_or_else(|| json_line(value), |option| label(option).to_owned())
 }
 
-/// A text in one line: its line breaks are told apart from what they separate.
+/// A text in one line: its first line, and how much more there is.
 fn one_line(text: &str) -> String {
     let first = text.lines().next().unwrap_or_default();
-    let lines = text.lines().count();
-    match lines {
-        0 | 1 if !text.contains('\n') => safe_text::one_line(text).into_owned(),
-        _ => format!(
-            "{} (+{} lines)",
-            safe_text::one_line(first),
-            lines.max(2) - 1
-        ),
+    let start: String = first.chars().take(MOST_CHARACTERS).collect();
+    let start = safe_text::one_line(&start).into_owned();
+    match text.len() {
+        length if length > MOST_COUNTED => format!("{start} ({})", crate::text::bytes(length)),
+        _ => match text.split('\n').count() - 1 {
+            0 => start,
+            more => format!("{start} (+{})", count(more, "line")),
+        },
     }
 }
 
 /// JSON in one line, as far as a line can be.
 pub(super) fn json_line(value: &Value) -> String {
-    let json = value.to_string();
-    let short: String = json.chars().take(500).collect();
-    safe_text::json(&short).into_owned()
+    let mut line = String::new();
+    write_short(value, &mut line);
+    safe_text::json(&line).into_owned()
+}
+
+/// Writes as much of a value as a line can hold; values may be of any size.
+fn write_short(value: &Value, line: &mut String) {
+    let start = |text: &str| text.chars().take(MOST_CHARACTERS).collect::<String>();
+    let parts: Vec<(Option<&str>, &Value)> = match value {
+        Value::Array(items) => items
+            .iter()
+            .map(|item| (None, item))
+            .take(MOST_CHARACTERS)
+            .collect(),
+        Value::Object(object) => {
+            let members = object.iter().map(|(name, member)| (Some(name), member));
+            members.take(MOST_CHARACTERS).collect()
+        }
+        Value::String(text) => return line.push_str(&Value::String(start(text)).to_string()),
+        other => return line.push_str(&other.to_string()),
+    };
+    let is_list = matches!(value, Value::Array(_));
+    line.push(if is_list { '[' } else { '{' });
+    for (at, (name, part)) in parts.into_iter().enumerate() {
+        if line.len() > MOST_CHARACTERS {
+            line.push_str(" and more");
+            return;
+        }
+        line.push_str(if at > 0 { "," } else { "" });
+        if let Some(name) = name {
+            line.push_str(&Value::String(start(name)).to_string());
+            line.push(':');
+        }
+        write_short(part, line);
+    }
+    line.push(if is_list { ']' } else { '}' });
 }
 
 pub(super) fn count(number: usize, what: &str) -> String {

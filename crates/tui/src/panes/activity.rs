@@ -195,7 +195,9 @@ impl Activity {
                 let key = (server.to_owned(), frame.connection, !is_out, id.clone());
                 if let Some(number) = self.open.remove(&key)
                     && let Some(row) = number.checked_sub(self.gone)
-                    && let Some(row) = self.rows.get_mut(usize::try_from(row).unwrap_or(usize::MAX))
+                    && let Some(row) = self
+                        .rows
+                        .get_mut(usize::try_from(row).unwrap_or(usize::MAX))
                 {
                     row.took_us = Some(frame.at_us.saturating_sub(row.at_us));
                     row.bytes += message.bytes;
@@ -205,7 +207,15 @@ impl Activity {
                     row.messages.push(payload.into_owned());
                     return;
                 }
-                self.add(frame, server, direction, "answer", id, message, payload.into_owned());
+                self.add(
+                    frame,
+                    server,
+                    direction,
+                    "answer",
+                    id,
+                    message,
+                    payload.into_owned(),
+                );
             }
             Some(method) => {
                 if !id.is_empty() {
@@ -213,7 +223,15 @@ impl Activity {
                     self.open.insert(key, self.gone + self.rows.len() as u64);
                 }
                 let method = text::safe(&method).into_owned();
-                self.add(frame, server, direction, &method, id, message, payload.into_owned());
+                self.add(
+                    frame,
+                    server,
+                    direction,
+                    &method,
+                    id,
+                    message,
+                    payload.into_owned(),
+                );
                 let params = head.and_then(|head| head.params);
                 let about = params.and_then(|params| params.name.or(params.uri));
                 if let (Some(row), Some(about)) = (self.rows.back_mut(), about) {
@@ -278,7 +296,11 @@ impl Activity {
     }
 
     fn fits(&self, row: &Operation) -> bool {
-        if self.scope.as_ref().is_some_and(|scope| *scope != row.server) {
+        if self
+            .scope
+            .as_ref()
+            .is_some_and(|scope| *scope != row.server)
+        {
             return false;
         }
         if self.filter.is_empty() {
@@ -299,7 +321,9 @@ impl Activity {
                 },
                 "status" => row.status.replace(' ', "-").contains(value),
                 "id" => row.id.trim_matches('"') == value,
-                "ms" => row.took_us.is_some_and(|took| number_fits(value, took / 1000)),
+                "ms" => row
+                    .took_us
+                    .is_some_and(|took| number_fits(value, took / 1000)),
                 _ => false,
             })
     }
@@ -397,18 +421,30 @@ impl Activity {
         self.area = area;
         if count == 0 {
             let (title, detail) = match self.rows.is_empty() {
-                true => ("no message has passed yet", "secrets in messages are masked"),
-                false => ("no message matches", "Esc drops the filter; tokens: server: method: dir: status: id: ms:>500"),
+                true => (
+                    "no message has passed yet",
+                    "secrets in messages are masked",
+                ),
+                false => (
+                    "no message matches",
+                    "Esc drops the filter; tokens: server: method: dir: status: id: ms:>500",
+                ),
             };
             return draw::message(frame, area, title, detail, theme);
         }
         let mut cursor = self.cursor;
-        draw::rows(frame, area, &mut cursor, count, is_focused, theme, |index, width| {
-            match self.row(index) {
+        draw::rows(
+            frame,
+            area,
+            &mut cursor,
+            count,
+            is_focused,
+            theme,
+            |index, width| match self.row(index) {
                 Some(row) => row.line(usize::from(width), self.scope.is_none(), seen),
                 None => Line::styled("dropped", theme.style(Role::Secondary)),
-            }
-        });
+            },
+        );
         self.cursor = cursor;
     }
 }
@@ -444,7 +480,10 @@ impl Operation {
         let method = column(&self.method, room.min(28), glyphs.ellipsis);
         spans.push(Span::raw(format!("{method} ")));
         let room = room.saturating_sub(text::width(&method) + 1);
-        spans.push(Span::styled(column(&self.about, room, glyphs.ellipsis), quiet));
+        spans.push(Span::styled(
+            column(&self.about, room, glyphs.ellipsis),
+            quiet,
+        ));
         let took = self.took_us.map(|took| text::duration(took / 1000));
         let took = text::right(&took.unwrap_or_default(), 9, glyphs.ellipsis);
         spans.push(Span::styled(took, quiet));

@@ -130,9 +130,7 @@ impl Calls {
                     began.is_none_or(|it| it.process == own && it.at_ms >= began_ms)
                 };
                 let others = records.into_iter().filter(|record| !is_own(record));
-                self.past = others
-                    .map(|record| Past { record, view: None })
-                    .collect();
+                self.past = others.map(|record| Past { record, view: None }).collect();
             }
         }
     }
@@ -162,9 +160,9 @@ impl Calls {
                     _ => status.replace(' ', "-").contains(value),
                 })
         };
-        let own = jobs.newest_first().filter(|job| {
-            fits(job.work.server(), job.work.about(), job.word().0)
-        });
+        let own = jobs
+            .newest_first()
+            .filter(|job| fits(job.work.server(), job.work.about(), job.word().0));
         let own = own.map(|job| CallKey::Job(job.id));
         let past = self.past.iter().rev().filter(|past| {
             let Some(began) = &past.record.began else {
@@ -226,10 +224,14 @@ impl Calls {
         self.area = area;
         if count == 0 {
             let (title, detail) = match (&self.problem, self.filter.is_empty(), self.is_loaded) {
-                (_, false, _) => ("no call matches".to_owned(), "Esc drops the filter".to_owned()),
-                (Some(problem), true, _) => {
-                    ("no call in this session".to_owned(), text::safe(problem).into_owned())
-                }
+                (_, false, _) => (
+                    "no call matches".to_owned(),
+                    "Esc drops the filter".to_owned(),
+                ),
+                (Some(problem), true, _) => (
+                    "no call in this session".to_owned(),
+                    text::safe(problem).into_owned(),
+                ),
                 (None, true, false) => {
                     let title = format!("{} reading the log of calls", seen.spinner());
                     (title, String::new())
@@ -242,33 +244,43 @@ impl Calls {
             return draw::message(frame, area, &title, &detail, theme);
         }
         let mut cursor = self.cursor;
-        draw::rows(frame, area, &mut cursor, count, is_focused, theme, |index, width| {
-            let key = self.shown[index];
-            let mark = self.marked.contains(&key);
-            match key {
-                CallKey::Job(id) => jobs.get(id).map(|job| {
-                    let arguments = match &job.work {
-                        Work::Call { arguments, .. } => text::safe(arguments.as_str()).into_owned(),
-                        _ => String::new(),
-                    };
-                    let line = CallLine {
-                        at_ms: job.began_ms,
-                        mark,
-                        server: job.work.server(),
-                        name: &job.title(),
-                        arguments: &arguments,
-                        word: job.word(),
-                        took_ms: Some(job.elapsed(seen.now_ms)),
-                        bytes: job.raw().map(str::len),
-                    };
-                    line.line(usize::from(width), theme)
-                }),
-                CallKey::Past(number) => self
-                    .past(number)
-                    .map(|past| past_line(&past.record, mark, usize::from(width), seen)),
-            }
-            .unwrap_or_default()
-        });
+        draw::rows(
+            frame,
+            area,
+            &mut cursor,
+            count,
+            is_focused,
+            theme,
+            |index, width| {
+                let key = self.shown[index];
+                let mark = self.marked.contains(&key);
+                match key {
+                    CallKey::Job(id) => jobs.get(id).map(|job| {
+                        let arguments = match &job.work {
+                            Work::Call { arguments, .. } => {
+                                text::safe(arguments.as_str()).into_owned()
+                            }
+                            _ => String::new(),
+                        };
+                        let line = CallLine {
+                            at_ms: job.began_ms,
+                            mark,
+                            server: job.work.server(),
+                            name: &job.title(),
+                            arguments: &arguments,
+                            word: job.word(),
+                            took_ms: Some(job.elapsed(seen.now_ms)),
+                            bytes: job.raw().map(str::len),
+                        };
+                        line.line(usize::from(width), theme)
+                    }),
+                    CallKey::Past(number) => self
+                        .past(number)
+                        .map(|past| past_line(&past.record, mark, usize::from(width), seen)),
+                }
+                .unwrap_or_default()
+            },
+        );
         self.cursor = cursor;
     }
 }
@@ -294,7 +306,10 @@ fn past_line(
         return ratatui::text::Line::default();
     };
     let ended = record.ended.as_ref();
-    let arguments = began.arguments.as_ref().map(|it| text::safe(it.as_str()).into_owned());
+    let arguments = began
+        .arguments
+        .as_ref()
+        .map(|it| text::safe(it.as_str()).into_owned());
     let line = CallLine {
         at_ms: began.at_ms,
         mark,

@@ -107,16 +107,18 @@ impl<R: Row> Catalog<R> {
             }
         }
         self.rows.extend(rows);
-        self.rows.sort_by(|one, other| one.server().cmp(other.server()));
+        self.rows
+            .sort_by(|one, other| one.server().cmp(other.server()));
         let widths = self.rows.iter().map(|row| text::width(row.name()));
         self.name_column = widths.max().unwrap_or(0);
         self.made_for = None;
         self.refresh();
         // The same entry stays selected, wherever it is now.
         if let Some(selected) = selected {
-            let place = self.shown.iter().position(|at| {
-                identity_is(&self.rows[*at as usize], &selected)
-            });
+            let place = self
+                .shown
+                .iter()
+                .position(|at| identity_is(&self.rows[*at as usize], &selected));
             self.cursor.at = place.unwrap_or(self.cursor.at);
         }
     }
@@ -151,8 +153,12 @@ impl<R: Row> Catalog<R> {
         let mut counts = HashMap::new();
         for server in self.answers.keys() {
             // Entries stand by server.
-            let start = self.rows.partition_point(|row| row.server() < server.as_str());
-            let end = self.rows.partition_point(|row| row.server() <= server.as_str());
+            let start = self
+                .rows
+                .partition_point(|row| row.server() < server.as_str());
+            let end = self
+                .rows
+                .partition_point(|row| row.server() <= server.as_str());
             counts.insert(server.as_str(), end - start);
         }
         counts
@@ -302,14 +308,22 @@ impl<R: Row> Catalog<R> {
             now_ms: seen.now_ms,
         };
         let (rows, shown) = (&self.rows, &self.shown);
-        draw::rows(frame, area, &mut self.cursor, shown.len(), is_focused, theme, |index, width| {
-            let row = &rows[shown[index] as usize];
-            let look = Look {
-                width: usize::from(width),
-                ..look
-            };
-            row.line(&look, &pattern.places(row.name()))
-        });
+        draw::rows(
+            frame,
+            area,
+            &mut self.cursor,
+            shown.len(),
+            is_focused,
+            theme,
+            |index, width| {
+                let row = &rows[shown[index] as usize];
+                let look = Look {
+                    width: usize::from(width),
+                    ..look
+                };
+                row.line(&look, &pattern.places(row.name()))
+            },
+        );
     }
 
     fn in_scope(&self) -> usize {
@@ -358,7 +372,10 @@ impl<R: Row> Catalog<R> {
                 Some(Outcome::Remembered { saved_ms, because }) => {
                     let ago = text::ago(*saved_ms, seen.now_ms);
                     let because = text::safe(because);
-                    add(format!("{name}: remembered {ago}, {because}"), Role::Warning);
+                    add(
+                        format!("{name}: remembered {ago}, {because}"),
+                        Role::Warning,
+                    );
                 }
                 Some(Outcome::Parked(failure) | Outcome::Unreachable(failure)) => {
                     add(format!("{name}: {}", text::safe(&failure.cause)), Role::Bad);
@@ -399,7 +416,10 @@ impl<R: Row> Catalog<R> {
         match asked.as_slice() {
             [] if !seen.is_connected => {
                 let spinner = seen.spinner();
-                (format!("{spinner} reading the configuration"), String::new())
+                (
+                    format!("{spinner} reading the configuration"),
+                    String::new(),
+                )
             }
             [] => (
                 "no server is written down yet".to_owned(),
@@ -407,18 +427,21 @@ impl<R: Row> Catalog<R> {
             ),
             [(name, state)] => self.one_server(name, *state, seen),
             several => {
-                let is_waiting = |name: &str| {
-                    matches!(self.answers.get(name), None | Some(Outcome::Starting))
-                };
+                let is_waiting =
+                    |name: &str| matches!(self.answers.get(name), None | Some(Outcome::Starting));
                 let waiting: Vec<&str> = several
                     .iter()
                     .filter(|(name, state)| is_waiting(name) && *state != ServerState::Disabled)
                     .map(|(name, _)| *name)
                     .collect();
                 match waiting.is_empty() {
-                    true => (format!("no {noun}"), format!("none of the servers offers {noun}")),
+                    true => (
+                        format!("no {noun}"),
+                        format!("none of the servers offers {noun}"),
+                    ),
                     false => {
-                        let title = format!("{} waiting for {}", seen.spinner(), waiting.join(", "));
+                        let title =
+                            format!("{} waiting for {}", seen.spinner(), waiting.join(", "));
                         (title, String::new())
                     }
                 }
@@ -436,24 +459,34 @@ impl<R: Row> Catalog<R> {
         };
         match self.answers.get(name) {
             Some(Outcome::Ok) => (format!("no {noun}"), format!("{name} offers no {noun}")),
-            Some(Outcome::NotOffered) => {
-                (format!("no {noun}"), format!("{name} does not offer {noun}"))
-            }
+            Some(Outcome::NotOffered) => (
+                format!("no {noun}"),
+                format!("{name} does not offer {noun}"),
+            ),
             Some(Outcome::Parked(failure) | Outcome::Unreachable(failure)) => {
                 let cause = text::safe(&failure.cause).into_owned();
                 let remedy = "R restarts it, Enter on the server shows more";
-                (format!("{name} is not running"), format!("{cause}\n\n{remedy}"))
+                (
+                    format!("{name} is not running"),
+                    format!("{cause}\n\n{remedy}"),
+                )
             }
-            Some(Outcome::Disabled) => {
-                (format!("{name} is switched off"), "E on the server switches it on".to_owned())
-            }
-            _ if state == ServerState::Disabled => {
-                (format!("{name} is switched off"), "E on the server switches it on".to_owned())
-            }
-            _ if state == ServerState::Starting => {
-                (format!("{} {name} is starting, {}", seen.spinner(), elapsed()), String::new())
-            }
-            _ => (format!("{} waiting for {name}", seen.spinner()), String::new()),
+            Some(Outcome::Disabled) => (
+                format!("{name} is switched off"),
+                "E on the server switches it on".to_owned(),
+            ),
+            _ if state == ServerState::Disabled => (
+                format!("{name} is switched off"),
+                "E on the server switches it on".to_owned(),
+            ),
+            _ if state == ServerState::Starting => (
+                format!("{} {name} is starting, {}", seen.spinner(), elapsed()),
+                String::new(),
+            ),
+            _ => (
+                format!("{} waiting for {name}", seen.spinner()),
+                String::new(),
+            ),
         }
     }
 }

@@ -90,7 +90,11 @@ impl Log {
                 add(Level::Warning, Source::Host, &words);
             }
             EventKind::NotStored { problem } => {
-                add(Level::Error, Source::Host, &format!("not written down: {problem}"));
+                add(
+                    Level::Error,
+                    Source::Host,
+                    &format!("not written down: {problem}"),
+                );
             }
             EventKind::Gap => add(
                 Level::Warning,
@@ -110,7 +114,8 @@ impl Log {
     pub(crate) fn missed(&mut self, count: u64, at_ms: u64) {
         self.missed += count;
         let words = format!("gap: {count} events came too fast and were dropped");
-        self.store.push(at_ms, "", Level::Warning, Source::Host, &words);
+        self.store
+            .push(at_ms, "", Level::Warning, Source::Host, &words);
     }
 
     pub(crate) fn filter_changed(&mut self) {
@@ -174,7 +179,10 @@ impl Log {
             return;
         }
         let end = self.end();
-        let scope = self.scope.as_deref().map(|scope| self.store.number_of(scope));
+        let scope = self
+            .scope
+            .as_deref()
+            .map(|scope| self.store.number_of(scope));
         let words = self.query.words.to_lowercase();
         let mut looked = self.looked.max(self.store.first());
         for (number, line) in self.store.from(looked).take(STEP) {
@@ -263,15 +271,27 @@ impl Log {
         if area.height > 3 {
             let status = self.status(path, theme);
             let y = area.bottom() - 1;
-            draw::line(frame.buffer_mut(), area.x + 2, y, area.width.saturating_sub(2), &status);
+            draw::line(
+                frame.buffer_mut(),
+                area.x + 2,
+                y,
+                area.width.saturating_sub(2),
+                &status,
+            );
             area.height -= 1;
         }
         self.area = area;
         if count == 0 {
             let (title, detail) = match self.shows_all() {
-                true => ("nothing was said yet", "stderr, log messages and states come here"),
+                true => (
+                    "nothing was said yet",
+                    "stderr, log messages and states come here",
+                ),
                 false if self.is_looking() => ("searching", ""),
-                false => ("no line matches", "Esc drops the filter, + changes the level"),
+                false => (
+                    "no line matches",
+                    "Esc drops the filter, + changes the level",
+                ),
             };
             return draw::message(frame, area, title, detail, theme);
         }
@@ -280,12 +300,18 @@ impl Log {
             Some(_) => 0,
             None => 10,
         };
-        draw::rows(frame, area, &mut cursor, count, is_focused, theme, |index, _| {
-            match self.line(index) {
+        draw::rows(
+            frame,
+            area,
+            &mut cursor,
+            count,
+            is_focused,
+            theme,
+            |index, _| match self.line(index) {
                 Some(line) => self.shown(&line, column_of_servers, seen),
                 None => Line::default(),
-            }
-        });
+            },
+        );
         self.cursor = cursor;
     }
 
@@ -325,8 +351,15 @@ impl Log {
             theme.style(Role::Secondary),
         )];
         if servers > 0 {
-            let server = column(self.store.server(line.server), servers, theme.glyphs().ellipsis);
-            spans.push(Span::styled(format!("{server} "), theme.style(Role::Accent)));
+            let server = column(
+                self.store.server(line.server),
+                servers,
+                theme.glyphs().ellipsis,
+            );
+            spans.push(Span::styled(
+                format!("{server} "),
+                theme.style(Role::Accent),
+            ));
         }
         spans.push(Span::styled(column(word(line), 8, ""), theme.style(role)));
         spans.push(Span::raw(line.text.to_owned()));
@@ -369,7 +402,8 @@ mod tests {
         let mut log = Log::default();
         for number in 0..(STEP as u64 * 2) {
             let words = format!("line {number}");
-            log.store.push(number, "a", Level::Info, Source::Log, &words);
+            log.store
+                .push(number, "a", Level::Info, Source::Log, &words);
         }
         log.filter.input.insert("LINE 79999");
         log.filter_changed();

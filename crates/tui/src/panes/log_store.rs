@@ -101,7 +101,14 @@ pub(crate) struct LogStore {
 
 impl LogStore {
     /// Adds a line.
-    pub(crate) fn push(&mut self, at_ms: u64, server: &str, level: Level, source: Source, text: &str) {
+    pub(crate) fn push(
+        &mut self,
+        at_ms: u64,
+        server: &str,
+        level: Level,
+        source: Source,
+        text: &str,
+    ) {
         let server = self.server_number(server);
         let text = shortened(text);
         let is_full = self
@@ -146,7 +153,9 @@ impl LogStore {
 
     /// The name of a server.
     pub(crate) fn server(&self, number: u16) -> &str {
-        self.servers.get(usize::from(number)).map_or("", String::as_str)
+        self.servers
+            .get(usize::from(number))
+            .map_or("", String::as_str)
     }
 
     pub(crate) fn number_of(&self, server: &str) -> Option<u16> {
@@ -166,7 +175,10 @@ impl LogStore {
 
     /// The line of a number.
     pub(crate) fn get(&self, number: u64) -> Option<LogLine<'_>> {
-        let piece = self.starts.partition_point(|start| *start <= number).checked_sub(1)?;
+        let piece = self
+            .starts
+            .partition_point(|start| *start <= number)
+            .checked_sub(1)?;
         let within = usize::try_from(number - self.starts[piece]).ok()?;
         let piece = self.pieces.get(piece)?;
         line(piece, within)
@@ -174,7 +186,10 @@ impl LogStore {
 
     /// All lines from a number on, for a search; with their numbers.
     pub(crate) fn from(&self, number: u64) -> impl Iterator<Item = (u64, LogLine<'_>)> {
-        let first = self.starts.partition_point(|start| *start <= number).saturating_sub(1);
+        let first = self
+            .starts
+            .partition_point(|start| *start <= number)
+            .saturating_sub(1);
         let pieces = self.pieces.iter().zip(&self.starts).skip(first);
         pieces.flat_map(move |(piece, start)| {
             let skipped = usize::try_from(number.saturating_sub(*start)).unwrap_or(usize::MAX);

@@ -314,7 +314,10 @@ fn beginning(server: &str, name: &str, places: &[usize], look: &Look<'_>) -> Vec
     let mut spans = Vec::new();
     if look.server_column > 0 {
         let server = column(server, look.server_column, ellipsis);
-        spans.push(Span::styled(format!("{server}  "), look.theme.style(Role::Secondary)));
+        spans.push(Span::styled(
+            format!("{server}  "),
+            look.theme.style(Role::Secondary),
+        ));
     }
     let room = look.width.saturating_sub(look.server_column + 2);
     let wide = look.name_column.min(room);

@@ -76,7 +76,10 @@ impl Servers {
         let ready = |it: &&ServerSnapshot| it.state == ServerState::Ready;
         let summary = match seen.snapshot.servers.len() {
             0 => String::new(),
-            all => format!("{} of {all} ready", seen.snapshot.servers.iter().filter(ready).count()),
+            all => format!(
+                "{} of {all} ready",
+                seen.snapshot.servers.iter().filter(ready).count()
+            ),
         };
         lines.push((0, two_ends("all", &summary, width, theme)));
         for (index, server) in seen.snapshot.servers.iter().enumerate() {
@@ -90,16 +93,29 @@ impl Servers {
         for (index, (name, problem)) in about.misconfigured.iter().enumerate() {
             let at = 1 + seen.snapshot.servers.len() + index;
             let glyph = Span::styled(theme.glyphs().failed, theme.style(Role::Bad));
-            let name = column(&text::safe(name), width.saturating_sub(14), theme.glyphs().ellipsis);
+            let name = column(
+                &text::safe(name),
+                width.saturating_sub(14),
+                theme.glyphs().ellipsis,
+            );
             let word = Span::styled(" misconfigured", theme.style(Role::Bad));
-            lines.push((at, Line::from(vec![glyph, Span::raw(format!(" {name}")), word])));
+            lines.push((
+                at,
+                Line::from(vec![glyph, Span::raw(format!(" {name}")), word]),
+            ));
             let problem = text::safe(problem);
             let cut = text::cut(&problem, width.saturating_sub(2), theme.glyphs().ellipsis);
-            lines.push((at, Line::styled(format!("  {cut}"), theme.style(Role::Secondary))));
+            lines.push((
+                at,
+                Line::styled(format!("  {cut}"), theme.style(Role::Secondary)),
+            ));
         }
         self.area = area;
         // The window is by lines of the screen, the cursor by servers.
-        let at = self.cursor.at.min(Self::count(seen.snapshot, about).saturating_sub(1));
+        let at = self
+            .cursor
+            .at
+            .min(Self::count(seen.snapshot, about).saturating_sub(1));
         self.cursor.at = at;
         let first = lines.iter().position(|(line, _)| *line == at).unwrap_or(0);
         let mut window = Cursor::default();

@@ -9,6 +9,7 @@
 //! A hostile schema costs no more than [`limits`] allow and never reaches out of itself (S14).
 
 mod begin;
+mod carried;
 mod expand;
 mod field;
 mod layers;
@@ -23,6 +24,7 @@ mod widgets;
 use attache_protocol::{Json, Tool};
 
 pub use attache_schema::{Path, Problem, Report, Step};
+pub use carried::CarriedState;
 pub use field::{Choice, Field, Kind, Members, PatternMembers, Place, Range, TextShape, Variant};
 pub use shell::{Assignment, Notation, assign};
 pub use state::{Picks, State};

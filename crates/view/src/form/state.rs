@@ -14,7 +14,7 @@ use crate::{Object, Value};
 
 /// The variants that a person picked, by field.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Picks(BTreeMap<Path, usize>);
+pub struct Picks(pub(super) BTreeMap<Path, usize>);
 
 impl Picks {
     /// The variant that was picked for a field.
@@ -26,12 +26,12 @@ impl Picks {
 /// A form that is being filled in.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct State {
-    value: Option<Value>,
+    pub(super) value: Option<Value>,
     /// Texts that say no value, by field.
-    drafts: BTreeMap<Path, String>,
-    picks: Picks,
+    pub(super) drafts: BTreeMap<Path, String>,
+    pub(super) picks: Picks,
     /// What a variant held when another one was picked.
-    kept: BTreeMap<(Path, usize), Option<Value>>,
+    pub(super) kept: BTreeMap<(Path, usize), Option<Value>>,
 }
 
 impl State {
@@ -81,7 +81,11 @@ impl State {
     /// All that is wrong: texts that say no value first, then what the schema finds. An object that
     /// is not begun lacks what an empty one lacks.
     pub fn check(&self, form: &Form) -> Report {
-        let fields = self.field(form);
+        self.check_fields(form, &self.field(form))
+    }
+
+    /// The same, with the fields of the form for this value at hand.
+    pub fn check_fields(&self, form: &Form, fields: &Field) -> Report {
         let mut report = match (&self.value, &fields.kind) {
             (Some(value), _) => form.check(value),
             (None, Kind::Object(_)) => form.check(&Value::Object(Object::default())),

@@ -138,6 +138,7 @@ impl Verb for History {
                     name,
                     since_ms: since,
                     most: self.lines,
+                    actions: false,
                 };
                 log.list(&filter, output)
             }

@@ -2,9 +2,9 @@
 
 use attache::host::call_log::{CallRecord, CalledServer};
 use attache::protocol::{Extra, Json};
+use attache_view::command;
 
 use crate::failure::Failure;
-use crate::output::safe_text;
 
 /// A call as words.
 #[derive(Debug)]
@@ -40,18 +40,13 @@ impl Reproduction {
             Some(server) => format!("{server}/{}", began.name),
             None => began.name.clone(),
         };
-        let words: Vec<String> = match began.method.as_str() {
+        reproduction.words = match began.method.as_str() {
             "tools/call" => {
-                let mut words = vec!["call".to_owned(), qualified];
                 let arguments = reproduction.without_masked(began.arguments.as_ref(), began)?;
-                if let Some(arguments) = arguments.filter(|it| it.as_str() != "{}") {
-                    let arguments = safe_text::json(arguments.as_str()).into_owned();
-                    words.extend(["--args".to_owned(), arguments]);
-                }
-                words
+                command::call_words(&qualified, &arguments.unwrap_or_default())
             }
             "resources/read" => {
-                let mut words = vec!["read".to_owned(), began.name.clone()];
+                let mut words: Vec<String> = ["attache", "read", &began.name].map(str::to_owned).into();
                 let is_typed = matches!(began.target, Some(CalledServer::Typed { .. }));
                 if let Some(server) = began.server.clone().filter(|_| !is_typed) {
                     words.extend(["--server".to_owned(), server]);
@@ -59,7 +54,7 @@ impl Reproduction {
                 words
             }
             "prompts/get" => {
-                let mut words = vec!["prompt".to_owned(), qualified];
+                let mut words: Vec<String> = ["attache", "prompt", &qualified].map(str::to_owned).into();
                 let arguments = reproduction.without_masked(began.arguments.as_ref(), began)?;
                 words.extend(texts(number, arguments)?);
                 words
@@ -70,8 +65,6 @@ impl Reproduction {
                 )));
             }
         };
-        reproduction.words.push("attache".to_owned());
-        reproduction.words.extend(words);
         Ok(reproduction)
     }
 
@@ -102,17 +95,14 @@ impl Reproduction {
 
     /// The command as a person types it into a shell.
     pub(super) fn command(&self) -> Result<String, Failure> {
-        let words = self.words.iter().chain(&self.server);
-        let quoted = words.map(|word| match safe_text::one_line(word) == *word {
-            true => Ok(quoted(word)),
-            // What a terminal would not show cannot be copied from it (S13, S25).
-            false => Err(Failure::usage(format!(
-                "call {} has characters in it that cannot be shown as a command",
-                self.number
+        // What a terminal would not show cannot be copied from it (S13, S25).
+        command::shell_line(self.words.iter().chain(&self.server)).ok_or_else(|| {
+            let number = self.number;
+            Failure::usage(format!(
+                "call {number} has characters in it that cannot be shown as a command"
             ))
-            .hint(format!("`attache history rerun {}` makes it again", self.number))),
-        });
-        Ok(quoted.collect::<Result<Vec<_>, _>>()?.join(" "))
+            .hint(format!("`attache history rerun {number}` makes it again"))
+        })
     }
 
     /// The arguments without those that were masked, which are noted.
@@ -224,18 +214,6 @@ fn server_words(number: u64, target: Option<&CalledServer>) -> Result<Vec<String
             typed.extend(words.iter().cloned());
             Ok(typed)
         }
-    }
-}
-
-/// A word for sh, bash and zsh: as it is, or in single quotes, inside of which only those mean
-/// anything (S25).
-fn quoted(word: &str) -> String {
-    let is_plain = |found: char| {
-        found.is_ascii_alphanumeric() || matches!(found, '_' | '-' | '.' | '/' | ':' | ',' | '@')
-    };
-    match !word.is_empty() && word.chars().all(is_plain) {
-        true => word.to_owned(),
-        false => format!("'{}'", word.replace('\'', r"'\''")),
     }
 }
 

@@ -55,7 +55,10 @@ pub(super) fn scaled(
 fn decoded(bytes: &[u8]) -> Result<DynamicImage, String> {
     let problem = |error: &dyn std::fmt::Display| {
         let text = error.to_string();
-        format!("it cannot be decoded ({})", attache_view::safe_text::one_line(&text))
+        format!(
+            "it cannot be decoded ({})",
+            attache_view::safe_text::one_line(&text)
+        )
     };
     let open = || {
         ImageReader::new(Cursor::new(bytes))
@@ -64,7 +67,9 @@ fn decoded(bytes: &[u8]) -> Result<DynamicImage, String> {
     };
     let (width, height) = open()?.into_dimensions().map_err(|error| problem(&error))?;
     if u64::from(width) * u64::from(height) > MAX_PIXELS {
-        return Err(format!("it has {width}×{height} pixels, too many to be shown"));
+        return Err(format!(
+            "it has {width}×{height} pixels, too many to be shown"
+        ));
     }
     let mut limits = Limits::default();
     limits.max_image_width = Some(MAX_SIDE);

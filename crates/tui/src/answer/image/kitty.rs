@@ -55,7 +55,10 @@ pub(super) fn transmission(png: &[u8], number: u32, columns: usize, rows: usize)
         match std::mem::take(&mut is_first) {
             true => {
                 let place = format!("c={columns},r={rows}");
-                let _ = write!(told, "\x1b_Gq=2,a=T,U=1,f=100,i={number},{place},m={more};{part}\x1b\\");
+                let _ = write!(
+                    told,
+                    "\x1b_Gq=2,a=T,U=1,f=100,i={number},{place},m={more};{part}\x1b\\"
+                );
             }
             false => {
                 let _ = write!(told, "\x1b_Gq=2,m={more};{part}\x1b\\");
@@ -73,7 +76,10 @@ mod tests {
     #[test]
     fn transmissions_come_in_parts() {
         let told = transmission(&vec![0; 6_000], 7, 10, 5);
-        let parts: Vec<&str> = told.split("\x1b\\").filter(|part| !part.is_empty()).collect();
+        let parts: Vec<&str> = told
+            .split("\x1b\\")
+            .filter(|part| !part.is_empty())
+            .collect();
         assert_eq!(parts.len(), 2);
         assert!(parts[0].starts_with("\x1b_Gq=2,a=T,U=1,f=100,i=7,c=10,r=5,m=1;AAAA"));
         assert!(parts[1].starts_with("\x1b_Gq=2,m=0;AAAA"));

@@ -159,7 +159,10 @@ impl Picture {
             ),
             State::Ready(scaled) if row >= scaled.rows => {
                 let (width, height) = scaled.original;
-                said(format!("{}, {width}×{height} pixels", self.facts), Role::Secondary)
+                said(
+                    format!("{}, {width}×{height} pixels", self.facts),
+                    Role::Secondary,
+                )
             }
             State::Ready(scaled) => scaled.row(row, theme),
         }
@@ -167,14 +170,23 @@ impl Picture {
 
     /// Draws a row by the terminal's own graphics, if it has some. Protocols that draw all at once
     /// do so only while all of the image is in view.
-    pub(super) fn draw_row(&mut self, row: usize, below: usize, area: Rect, buffer: &mut Buffer, theme: &Theme) {
+    pub(super) fn draw_row(
+        &mut self,
+        row: usize,
+        below: usize,
+        area: Rect,
+        buffer: &mut Buffer,
+        theme: &Theme,
+    ) {
         let State::Ready(scaled) = &self.state else {
             return;
         };
         let Some((protocol, told)) = &scaled.graphics else {
             return;
         };
-        let columns = u16::try_from(scaled.columns).unwrap_or(u16::MAX).min(area.width);
+        let columns = u16::try_from(scaled.columns)
+            .unwrap_or(u16::MAX)
+            .min(area.width);
         if row >= scaled.rows || theme.colors() == ColorMode::Never || columns == 0 {
             return;
         }
@@ -235,9 +247,8 @@ impl Scaled {
             return Line::raw(cells.map(shade).collect::<String>());
         }
         let color = |[red, green, blue]: [u8; 3]| Color::Rgb(red, green, blue);
-        let cell = |(upper, lower)| {
-            Span::styled("▀", Style::new().fg(color(upper)).bg(color(lower)))
-        };
+        let cell =
+            |(upper, lower)| Span::styled("▀", Style::new().fg(color(upper)).bg(color(lower)));
         Line::from(cells.map(cell).collect::<Vec<_>>())
     }
 }

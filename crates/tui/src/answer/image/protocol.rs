@@ -29,7 +29,10 @@ impl Protocol {
             words.iter().any(|word| value.contains(word))
         };
         // tmux and screen keep a picture of the text only; what passes through them stays behind.
-        if variable("TMUX").is_some() || variable("STY").is_some() || is("TERM", &["tmux", "screen"]) {
+        if variable("TMUX").is_some()
+            || variable("STY").is_some()
+            || is("TERM", &["tmux", "screen"])
+        {
             return Self::HalfBlocks;
         }
         if is("TERM", &["xterm-kitty", "ghostty"]) || is("TERM_PROGRAM", &["ghostty"]) {
@@ -53,13 +56,22 @@ mod tests {
     fn terminals_are_known_by_their_environment() {
         for (environment, expected) in [
             (&[("TERM", "xterm-kitty")][..], Protocol::Kitty),
-            (&[("TERM", "xterm-256color"), ("TERM_PROGRAM", "ghostty")], Protocol::Kitty),
+            (
+                &[("TERM", "xterm-256color"), ("TERM_PROGRAM", "ghostty")],
+                Protocol::Kitty,
+            ),
             (&[("TERM_PROGRAM", "iTerm.app")], Protocol::Iterm),
             (&[("TERM_PROGRAM", "WezTerm")], Protocol::Iterm),
             (&[("TERM", "foot")], Protocol::Sixel),
             (&[("TERM", "xterm-256color")], Protocol::HalfBlocks),
-            (&[("TERM", "xterm-kitty"), ("TMUX", "/tmp/x")], Protocol::HalfBlocks),
-            (&[("TERM", "tmux-256color"), ("TERM_PROGRAM", "iTerm.app")], Protocol::HalfBlocks),
+            (
+                &[("TERM", "xterm-kitty"), ("TMUX", "/tmp/x")],
+                Protocol::HalfBlocks,
+            ),
+            (
+                &[("TERM", "tmux-256color"), ("TERM_PROGRAM", "iTerm.app")],
+                Protocol::HalfBlocks,
+            ),
             (&[], Protocol::HalfBlocks),
         ] {
             let variable = |name: &str| {

@@ -1,0 +1,90 @@
+//! How the page begins.
+
+use std::time::Instant;
+
+use serde_json::json;
+
+use super::world::{Console, everything, with_browser, with_console};
+
+pub(crate) fn the_link_opens_the_page_and_the_token_leaves_the_address() {
+    with_console(|browser, console| {
+        browser.find(".row .name", "search");
+        browser.find(".server-row", "chaos");
+        browser.find(".server-row .state", "ready");
+        // A server that cannot be started is told with its cause.
+        browser.find(".server-row .cause", "attache-no-such-program");
+        let address = browser.run("return location.href", json!([]));
+        assert_eq!(address, json!(console.view("/tools")));
+        // A reload keeps the token of its tab; nothing else has it.
+        browser.reload();
+        browser.find(".row .name", "search");
+        let kept = browser.run(
+            "return [document.cookie, JSON.stringify(localStorage)]",
+            json!([]),
+        );
+        assert_eq!(kept[0], json!(""));
+        assert!(!kept[1].as_str().unwrap().contains(console.token()));
+        // One address for each view, also after a reload.
+        browser.run("location.hash = '#/tools/chaos/search'", json!([]));
+        browser.find("h1", "Search notes");
+        browser.reload();
+        browser.find("h1", "Search notes");
+        browser.find(".chip", "read-only");
+    });
+}
+
+pub(crate) fn a_page_without_its_token_says_what_to_run() {
+    with_console(|browser, console| {
+        // Another tab has no token of its own.
+        let first = browser.window();
+        let _second = browser.new_tab();
+        browser.open(&console.view("/tools"));
+        browser.find("main", "needs the token of its link");
+        browser.find("main code", "attache web --open");
+        browser.close_tab(&first);
+    });
+    // The browser notes the refused request in its console; that is all.
+    let refused = std::panic::catch_unwind(|| {
+        with_console(|browser, console| {
+            browser.open(&format!("{}/#token=00ff", console.origin()));
+            browser.find("main", "not valid any more");
+            let said = browser.console();
+            assert!(
+                said.iter()
+                    .all(|line| !line.contains("SEVERE") || line.contains("401")),
+                "{said:?}"
+            );
+        });
+    });
+    assert!(refused.is_ok());
+}
+
+/// At most eight requests and 150 kB until the page is usable.
+pub(crate) fn the_page_is_small_and_needs_few_requests() {
+    with_browser(|browser| {
+        let began = Instant::now();
+        let console = Console::start([("chaos", everything())]);
+        let up = began.elapsed();
+        let opened = Instant::now();
+        browser.open(&console.link);
+        browser.find("header .tabs", "Tools");
+        let usable = opened.elapsed();
+        browser.find(".row .name", "search");
+        let script = "const all = [...performance.getEntriesByType('navigation'), ...performance.getEntriesByType('resource')];
+            const page = all.filter((one) => !one.name.includes('/api/'));
+            return {requests: all.length + 1, files: page.length, bytes: page.reduce((sum, one) => sum + one.transferSize, 0), names: all.map((one) => one.name),
+                paint: performance.getEntriesByName('first-contentful-paint')[0]?.startTime};";
+        let cost = browser.run(script, json!([]));
+        eprintln!("console up after {up:?}, page usable after {usable:?} more: {cost}");
+        // The stream of events has not ended, so that it is not among them: it is the one added.
+        assert!(cost["requests"].as_u64().unwrap() <= 8, "{cost}");
+        assert!(cost["bytes"].as_u64().unwrap() <= 150_000, "{cost}");
+        // Nothing comes from elsewhere.
+        for name in cost["names"].as_array().unwrap() {
+            assert!(
+                name.as_str().unwrap().starts_with(console.origin()),
+                "{name}"
+            );
+        }
+    });
+}
