@@ -41,6 +41,10 @@ function learn(call) {
 }
 
 listen(["calls"], fetchCalls);
+listen(["snapshotcalls"], () => {
+  for (const call of store.calls) learn(call);
+  changed("calllist");
+});
 
 // Begins a call; `argumentsJson` is text, so that numbers go as they were typed.
 export async function runTool(server, tool, argumentsJson, { timeoutMs, asTask } = {}) {

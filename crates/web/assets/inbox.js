@@ -6,7 +6,9 @@ import { button, empty, h, plural, say, timeOf, toast } from "./dom.js";
 import { closeGone, openQuestion, showQuestion, titleOf } from "./questions.js";
 import { listen, store } from "./store.js";
 
+// What was told of each question, and which of them opened by themselves.
 const seen = new Map();
+const opened = new Set();
 let list = null;
 
 export function inboxButton() {
@@ -30,15 +32,22 @@ export function inboxButton() {
 }
 
 function announce(question) {
-  if (seen.has(question.id)) return;
-  seen.set(question.id, null);
-  say(`${question.server} asks: ${titleOf(question)}`);
   const isMine = question.request !== undefined && calls.get(question.request)?.mine;
-  if (isMine && openQuestion() === null && !document.querySelector("dialog[open]")) showQuestion(question);
-  else {
-    const told = toast([h("span", {}, `${question.server}: ${titleOf(question)} `), button("Answer", () => { told.remove(); showQuestion(question); }, { class: "link" })]);
-    seen.set(question.id, told);
+  const isNew = !seen.has(question.id);
+  // The answer that says that a call is this tab's may come after its question.
+  if (!isNew && !(isMine && !opened.has(question.id))) return;
+  if (isMine && openQuestion() === null && !document.querySelector("dialog[open]")) {
+    seen.get(question.id)?.remove();
+    seen.set(question.id, null);
+    opened.add(question.id);
+    say(`${question.server} asks: ${titleOf(question)}`);
+    showQuestion(question);
+    return;
   }
+  if (!isNew) return;
+  say(`${question.server} asks: ${titleOf(question)}`);
+  const told = toast([h("span", {}, `${question.server}: ${titleOf(question)} `), button("Answer", () => { told.remove(); showQuestion(question); }, { class: "link" })]);
+  seen.set(question.id, told);
 }
 
 export function openInbox() {

@@ -6,7 +6,7 @@ const OPEN_DEPTH = 2;
 const AT_ONCE = 200;
 
 // A tree as the API gives it: every text in it is safe, numbers are as they were written.
-export function jsonTree(node, name = null, depth = 0) {
+export function jsonTree(node, name = null, depth = isSmall(node) ? -100 : 0) {
   const label = name === null ? null : h("span.key", {}, name, ": ");
   if (node.node !== "list" && node.node !== "object") return h("div.leaf", {}, label, leaf(node));
   const isList = node.node === "list";
@@ -22,6 +22,17 @@ export function jsonTree(node, name = null, depth = 0) {
   if (isOpen) unfold();
   return h("details.tree", {open: isOpen, ontoggle: (event) => event.target.open && unfold()},
     h("summary", {}, label, h("span.muted", {}, isList ? `[${count}]` : `{${count}}`)), body);
+}
+
+// Few values are all shown at once.
+function isSmall(root) {
+  let left = 80;
+  const waiting = [root];
+  while (waiting.length && left-- > 0) {
+    const node = waiting.pop();
+    waiting.push(...(node.items ?? []).slice(0, 81), ...(node.members ?? []).slice(0, 81).map((member) => member.value));
+  }
+  return left > 0;
 }
 
 // A long list unfolds in pieces, so that no click builds fifty thousand elements.

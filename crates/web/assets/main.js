@@ -3,7 +3,7 @@
 import { activityView } from "./activity.js";
 import { linkWithToken, takeToken, whenRefused } from "./api.js";
 import { callsView } from "./callsview.js";
-import { calls, fetchCalls, runningCalls, runningLine } from "./calls.js";
+import { calls, runningCalls, runningLine } from "./calls.js";
 import { openDialog } from "./dialog.js";
 import { button, fill, h, iconButton, plural } from "./dom.js";
 import { inboxButton, openInbox } from "./inbox.js";
@@ -90,7 +90,7 @@ function toolbar() {
   };
   listen(["connection"], drawDot);
   drawDot();
-  return [h("button.search", { type: "button", onclick: () => openPalette(COMMANDS), "aria-label": "Palette: go anywhere" }, h("span", {}, "Go to…"), h("kbd", { "aria-hidden": "true" }, "Ctrl K")), inboxButton(), themeButton, iconButton("?", "Keys", showHelp, { class: "quiet help" }), dot];
+  return [h("button.search", { type: "button", onclick: () => openPalette(COMMANDS), "aria-label": "Go to…, the palette" }, h("span", {}, "Go to…"), h("kbd", { "aria-hidden": "true" }, "Ctrl K")), inboxButton(), themeButton, iconButton("?", "Keys", showHelp, { class: "quiet help" }), dot];
 }
 
 function tabs() {
@@ -173,7 +173,6 @@ async function start() {
   draw();
   try {
     await begin();
-    fetchCalls();
   } catch (error) {
     if (!isRefused) { store.connection = "lost"; changed("connection"); setTimeout(() => location.reload(), 3000); }
   }

@@ -11,7 +11,7 @@ export function markdown(parts) {
 function part(node) {
   switch (node.part) {
     // Headings of an answer stand below those of the page.
-    case "heading": return h(`h${Math.min(6, node.level + 3)}`, {class: `level-${node.level}`}, words(node.words));
+    case "heading": return h(`h${Math.min(6, node.level + 2)}`, {class: `level-${node.level}`}, words(node.words));
     case "paragraph": return h("p", {}, words(node.words));
     case "code": return h("pre.code", {tabIndex: 0, "aria-label": node.language ? `Code, ${node.language}` : "Code"}, node.text);
     case "quote": return h("blockquote", {}, node.parts.map(part));

@@ -95,7 +95,7 @@ function resourcePage(detail, server, uri) {
   fill(detail, h("a.back", { href: href("resources") }, "← Resources"),
     h("h1", {}, known?.title ?? known?.name ?? uri), h("p.facts", {}, h("code.breakable", {}, uri), h("span", {}, "on ", h("a", { href: href("servers", server) }, server)), known?.mime_type ? chip(known.mime_type) : null, known?.size ? h("span.small.muted", {}, bytes(known.size)) : null),
     known?.description ? h("p.description", {}, known.description) : null,
-    h("div.run-row", {}, button("Read again", () => read("read"), { class: "primary" }), watch, button("Copy the address", () => copy(uri, "the address"), { class: "link small" }), copyJson), status, contents);
+    h("div.run-row", {}, button("Read again", () => read("read"), { class: "primary" }), watch, button("Copy the address", () => copy(uri, "the address"), { class: "link small" }), copyJson), h("h2", {}, "Contents"), status, contents);
   drawWatch();
   read("read");
   return { server, uri, leave() { stop(); stopUpdates(); aborter.abort(); } };

@@ -19,6 +19,7 @@ export const store = {
   logDropped: 0,
   logGone: 0,
   subscriptions: [],
+  calls: [],
   missed: 0,
   connection: "starting",
   nextTryMs: 0,
@@ -75,12 +76,12 @@ export const retryNow = () => stream?.retryNow();
 export const cutStream = () => stream?.cut();
 
 function onevent(name, data) {
-  if (name === "reset") { takeSnapshot(); return; }
+  if (name === "reset") { takeSnapshot(true); return; }
   if (reading) { reading.push(data); return; }
   apply(data);
 }
 
-async function takeSnapshot() {
+async function takeSnapshot(afterGap = false) {
   if (reading) return;
   reading = [];
   try {
@@ -88,6 +89,9 @@ async function takeSnapshot() {
     if (store.startedMs !== snapshot.started_ms) {
       store.startedMs = snapshot.started_ms;
       store.spans = [];
+    } else if (afterGap && snapshot.seq > store.seq) {
+      store.missed += snapshot.seq - store.seq;
+      line({ at_ms: snapshot.at_ms }, "gap", `${snapshot.seq - store.seq} events came faster than they could be shown; the log files have their lines`);
     }
     store.seq = snapshot.seq;
     store.console = snapshot.console;
@@ -95,11 +99,13 @@ async function takeSnapshot() {
     store.requests = new Map(snapshot.requests.map((request) => [request.request, { ...request }]));
     store.questions = new Map(snapshot.questions.map((question) => [question.id, question]));
     store.subscriptions = snapshot.subscriptions ?? [];
+    store.calls = snapshot.calls ?? [];
     const known = new Map(store.spans.map((span) => [span.request, span]));
     for (const ended of snapshot.recent ?? []) if (!known.get(ended.request)?.ending) known.set(ended.request, { ...ended, ending: ended.ending ?? "ended" });
     for (const open of snapshot.requests) if (!known.has(open.request)) known.set(open.request, store.requests.get(open.request));
     store.spans = [...known.values()].sort((a, b) => a.since_ms - b.since_ms);
-    for (const topic of ["servers", "requests", "questions", "lists", "calls"]) changed(topic);
+    for (const topic of ["servers", "requests", "questions", "snapshotcalls"]) changed(topic);
+    if (afterGap) changed("lists");
   } finally {
     const waiting = reading;
     reading = null;
@@ -150,7 +156,7 @@ const APPLY = {
     if (span) Object.assign(span, { ending: event.ending ?? "ended", after_ms: event.after_ms });
     store.requests.delete(event.request);
     changed("requests");
-    changed("calls");
+    if (span?.method === "tools/call") changed("calls");
   },
   asked(event) { store.questions.set(event.question.id, event.question); changed("questions"); },
   answered(event) { store.questions.delete(event.question); changed("questions"); },

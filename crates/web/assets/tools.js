@@ -68,7 +68,7 @@ function welcome(detail) {
 function toolPage(detail, server, name, from) {
   const key = JSON.stringify([server, name]);
   const page = { server, name, tool: null, view: "form", leave() { stop(); clearInterval(timer); } };
-  const heading = h("div.tool-head"), formPlace = h("div"), running = h("section.runnings", { "aria-label": "Running calls" }), results = h("section.results", { "aria-label": "Result" }), past = h("section");
+  const heading = h("div.tool-head"), formPlace = h("div"), running = h("section.runnings", { "aria-label": "Running calls of this tool" }), results = h("section.results", { "aria-label": "Result" }), past = h("section");
   const runButton = button("Run", () => run(false), { class: "primary", title: "Ctrl Enter", "data-key": "run" });
   const asIs = button("Send as is", () => run(true), { hidden: true, class: "warn", title: "Sends what is there although it does not fit the schema, to see what the server does" });
   const timeout = h("input", { type: "text", inputmode: "numeric", id: "timeout", placeholder: "default", size: "8" });

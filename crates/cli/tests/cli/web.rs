@@ -17,10 +17,7 @@ fn s1_other_machines_need_the_words_a_token_and_tls() {
         (&remote[..], "can be reached from other machines"),
         (&["--allow-remote"], "--listen"),
         (&["--listen", "0.0.0.0:0", "--allow-remote"], "--token-env"),
-        (
-            &[&remote[..], &allowed[..2]].concat(),
-            "--token-env",
-        ),
+        (&[&remote[..], &allowed[..2]].concat(), "--token-env"),
         (
             &[&remote[..], &allowed].concat(),
             "every address of this machine",

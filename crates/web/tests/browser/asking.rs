@@ -56,7 +56,7 @@ pub(crate) fn an_approval_shows_what_would_be_called() {
 
         browser.click("button", "Run");
         browser.find("dialog h2", "May danger be called?");
-        browser.click("dialog .segments span", "This session");
+        browser.click("dialog .segments label", "This session");
         browser.click("dialog button", "Allow");
         browser.find(".result", "deleted");
         // It is remembered for the session.

@@ -242,11 +242,9 @@ impl Browser {
 
     /// Types into an element, in place of what it holds.
     pub(crate) fn fill(&self, selector: &str, words: &str) {
-        let Element(id) = self.find(selector, "");
-        self.call("POST", &format!("/element/{id}/clear"), &json!({}))
-            .unwrap();
-        let Element(id) = self.find(selector, "");
-        self.post(&format!("/element/{id}/value"), json!({"text": words}));
+        self.click(selector, "");
+        self.press_with('\u{e009}', 'a');
+        self.press(&words.replace('\n', "\u{e007}"));
     }
 
     /// Presses keys one after the other, wherever the focus is. `\u{e007}` is Enter.

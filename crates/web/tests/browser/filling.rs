@@ -42,7 +42,7 @@ pub(crate) fn every_kind_of_widget_fills_the_arguments_exactly() {
         // More digits than a JavaScript number holds.
         browser.fill("input[data-key='[\"count\"]']", "12345678901234567890");
         browser.fill("input[data-key='[\"ratio\"]']", "0.10");
-        browser.click("[data-key='[\"flag\"]:true'] + span", "yes");
+        browser.click("label:has([data-key='[\"flag\"]:true'])", "yes");
         // The choice keeps its type: 3 is a number.
         browser.run("const it = document.querySelector(arguments[0]); it.value = '2'; it.dispatchEvent(new Event('change'))", json!(["select[data-key='[\"colour\"]']"]));
         browser.click("label:has([data-key='[\"tags\"]:0'])", "a");
@@ -94,7 +94,7 @@ pub(crate) fn form_and_json_edit_one_value_and_a_wrong_one_is_sent_only_on_purpo
         browser.click("button", "Run");
         browser.find(".field .problem", "query");
         browser.find("button", "Send as is");
-        browser.click(".segments span", "JSON");
+        browser.click(".segments label", "JSON");
         browser.fill(
             "textarea[aria-label='Arguments as JSON']",
             "{\"query\": 12}",
@@ -113,7 +113,7 @@ pub(crate) fn form_and_json_edit_one_value_and_a_wrong_one_is_sent_only_on_purpo
             "{\"query\": \"words\"}",
         );
         browser.wait_gone(".problems", "");
-        browser.click(".segments span", "Form");
+        browser.click(".segments label", "Form");
         browser.wait_for(
             "the form to have it",
             "return document.querySelector(arguments[0])?.value === 'words'",

@@ -40,7 +40,7 @@ pub(crate) fn progress_moves_and_the_result_is_drawn() {
         browser.click("button", "Run");
         browser.find(".result table", "Morning pages");
         browser.click(".result th button", "words");
-        browser.find(".markdown h4", "Found 2 notes");
+        browser.find(".markdown h3", "Found 2 notes");
         browser.find(".markdown strong", "morning");
         browser.wait_for(
             "the picture",
