@@ -43,7 +43,11 @@ fn s1_a_console_for_other_machines_speaks_tls_under_its_own_name() {
             Exposure::Tls(tls),
             &names,
         );
-        assert!(server.link().starts_with("https://"));
+        let link = format!(
+            "https://box.example:{}/#token=a-token-of-the-user",
+            address.port()
+        );
+        assert_eq!(server.link(), link);
         let (stop, stopped) = oneshot::channel::<()>();
         let serving = tokio::spawn(server.serve(async move {
             let _ = stopped.await;
