@@ -7,9 +7,9 @@ use std::io::IsTerminal as _;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
-use attache::server::http::{self, HttpSettings};
 use attache::EraChoice;
 use attache::protocol::{Era, Revision};
+use attache::server::http::{self, HttpSettings};
 use attache::server::{BeforeInitialized, Principal, Server, ServerBuilder};
 use attache_builtin::demo;
 use attache_builtin::lisp::{self, Evaluator, Settings};
@@ -250,8 +250,10 @@ fn reachable_by(
         return Ok(settings);
     }
     if tokens.is_empty() {
-        let message = format!("{address} can be reached from other machines, and nobody is asked \
-                               for a token");
+        let message = format!(
+            "{address} can be reached from other machines, and nobody is asked \
+                               for a token"
+        );
         return Err(Failure::usage(message).hint(
             "use a loopback address, like 127.0.0.1:8080, or require a token with --token-env VAR",
         ));

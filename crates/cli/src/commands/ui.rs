@@ -8,9 +8,7 @@ use attache::host::configured_log_folder;
 use attache::host::trust::TrustState;
 use attache_attach::RemoteHost;
 use attache_tui::theme::ColorMode;
-use attache_tui::{
-    ASKABLE, About, AttachedHost, Backend, Ended, Gate, Options, OwnHost, Wishes,
-};
+use attache_tui::{ASKABLE, About, AttachedHost, Backend, Ended, Gate, Options, OwnHost, Wishes};
 
 use super::{Context, Known, Typed, Verb};
 use crate::args::ServerArgs;
@@ -72,9 +70,9 @@ impl Verb for Ui {
         match ended {
             Ended::Left => Ok(()),
             Ended::NoHost(failure) => Err(failure),
-            Ended::Terminal(error) => {
-                Err(Failure::unexpected(format!("the terminal cannot be used: {error}")))
-            }
+            Ended::Terminal(error) => Err(Failure::unexpected(format!(
+                "the terminal cannot be used: {error}"
+            ))),
             Ended::Panicked => Err(Failure::unexpected(
                 "the UI has ended by a defect of its own; the cause is above",
             )),
@@ -154,9 +152,17 @@ async fn ask_for_trust(configuration: &Configuration, gate: &Gate) -> Result<(),
         String::new(),
     ];
     lines.extend(loaded.text.lines().map(|line| format!("  {line}")));
-    if gate.ask("not trusted yet", lines, "approves it and starts the servers").await {
+    if gate
+        .ask(
+            "not trusted yet",
+            lines,
+            "approves it and starts the servers",
+        )
+        .await
+    {
         let approved = loaded.approve(&trust);
-        approved.map_err(|error| Failure::unexpected(format!("{file} was not approved: {error}")))?;
+        approved
+            .map_err(|error| Failure::unexpected(format!("{file} was not approved: {error}")))?;
     }
     // Without a yes the selection refuses it, in the words of every other verb.
     Ok(())

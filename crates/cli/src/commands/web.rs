@@ -59,7 +59,12 @@ pub(crate) struct Web {
     #[arg(long = "host", value_name = "NAME", requires = "allow_remote")]
     hosts: Vec<String>,
     /// The certificate for TLS, in PEM
-    #[arg(long, value_name = "FILE", requires = "tls_key", requires = "allow_remote")]
+    #[arg(
+        long,
+        value_name = "FILE",
+        requires = "tls_key",
+        requires = "allow_remote"
+    )]
     tls_cert: Option<PathBuf>,
     /// Its key
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
@@ -130,18 +135,26 @@ impl Web {
     fn exposure(&self) -> Result<Exposure, Failure> {
         let Some(address) = self.listen.filter(|address| !address.ip().is_loopback()) else {
             if self.allow_remote {
-                return Err(Failure::usage("--allow-remote is for an address of other machines")
-                    .hint("name it with --listen, like 0.0.0.0:8443, or leave --allow-remote out"));
+                return Err(
+                    Failure::usage("--allow-remote is for an address of other machines").hint(
+                        "name it with --listen, like 0.0.0.0:8443, or leave --allow-remote out",
+                    ),
+                );
             }
             return Ok(Exposure::Loopback);
         };
         if !self.allow_remote {
-            return Err(Failure::usage(format!("{address} can be reached from other machines"))
-                .hint("use a loopback address, or say --allow-remote with --token-env VAR and TLS"));
+            return Err(
+                Failure::usage(format!("{address} can be reached from other machines")).hint(
+                    "use a loopback address, or say --allow-remote with --token-env VAR and TLS",
+                ),
+            );
         }
         if address.ip().is_unspecified() && self.hosts.is_empty() {
-            return Err(Failure::usage(format!("{address} is every address of this machine"))
-                .hint("say by which name browsers ask for it, with --host NAME"));
+            return Err(
+                Failure::usage(format!("{address} is every address of this machine"))
+                    .hint("say by which name browsers ask for it, with --host NAME"),
+            );
         }
         match (&self.tls_cert, &self.tls_key) {
             (Some(certificate), Some(key)) => Tls::from_files(certificate, key)
@@ -164,7 +177,9 @@ impl Web {
         };
         let given = std::env::var(variable).unwrap_or_default();
         if given.is_empty() {
-            return Err(Failure::usage(format!("the variable {variable} holds no token")));
+            return Err(Failure::usage(format!(
+                "the variable {variable} holds no token"
+            )));
         }
         Token::given(&given)
             .map_err(|error| Failure::usage(format!("the variable {variable}: {error}")))
@@ -195,7 +210,9 @@ fn tell(link: &str, is_remote: bool, output: &Output) -> Result<(), Failure> {
         return output.document(&json::write(&Opened { url: link }));
     }
     let mut text = Text::new();
-    text.plain("the console is at ").add(Style::Name, link).end_line();
+    text.plain("the console is at ")
+        .add(Style::Name, link)
+        .end_line();
     output.aside_text(&text);
     if is_remote {
         output.note("OTHER MACHINES CAN REACH THIS. Who has the link may do what you may.");
@@ -217,7 +234,9 @@ async fn open(link: String, output: Output) {
         return;
     };
     if let Err(problem) = SystemBrowser.open(&url).await {
-        output.note(&format!("the browser was not opened: {problem}; open the link yourself"));
+        output.note(&format!(
+            "the browser was not opened: {problem}; open the link yourself"
+        ));
     }
 }
 

@@ -190,10 +190,7 @@ impl Verb for History {
 }
 
 /// `--tool` may be qualified, as it is shown.
-fn read_name(
-    server: Option<String>,
-    tool: Option<String>,
-) -> (Option<String>, Option<String>) {
+fn read_name(server: Option<String>, tool: Option<String>) -> (Option<String>, Option<String>) {
     match (server, tool) {
         (None, Some(name)) if !name.contains("://") => match name.split_once('/') {
             Some((server, own)) => (Some(server.to_owned()), Some(own.to_owned())),
@@ -305,7 +302,10 @@ impl Log {
             return Ok(());
         };
         let true_name = |path: PathBuf| std::fs::canonicalize(&path).unwrap_or(path);
-        let found = self.configuration.found().map(|found| true_name(found.file));
+        let found = self
+            .configuration
+            .found()
+            .map(|found| true_name(found.file));
         if found == Some(true_name(file.into())) {
             return Ok(());
         }
@@ -344,11 +344,16 @@ async fn ask_for_effect(call: &CallRecord, yes: bool, output: &Output) -> Result
     let what = shown::what(call);
     let message = format!("call {number}, {what}, may have had an effect already");
     if !output.can_ask() {
-        return Err(Failure::refused(format!("{message}; it was not made again"))
-            .hint("--yes makes it again without asking"));
+        return Err(
+            Failure::refused(format!("{message}; it was not made again"))
+                .hint("--yes makes it again without asking"),
+        );
     }
     let question = format!("{message}; make it again?");
-    match TerminalQuestions::new(output.clone()).agrees(&question).await {
+    match TerminalQuestions::new(output.clone())
+        .agrees(&question)
+        .await
+    {
         true => Ok(()),
         false => Err(Failure::refused("it was not made again")),
     }

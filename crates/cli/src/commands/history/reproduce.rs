@@ -46,7 +46,8 @@ impl Reproduction {
                 command::call_words(&qualified, &arguments.unwrap_or_default())
             }
             "resources/read" => {
-                let mut words: Vec<String> = ["attache", "read", &began.name].map(str::to_owned).into();
+                let mut words: Vec<String> =
+                    ["attache", "read", &began.name].map(str::to_owned).into();
                 let is_typed = matches!(began.target, Some(CalledServer::Typed { .. }));
                 if let Some(server) = began.server.clone().filter(|_| !is_typed) {
                     words.extend(["--server".to_owned(), server]);
@@ -54,7 +55,8 @@ impl Reproduction {
                 words
             }
             "prompts/get" => {
-                let mut words: Vec<String> = ["attache", "prompt", &qualified].map(str::to_owned).into();
+                let mut words: Vec<String> =
+                    ["attache", "prompt", &qualified].map(str::to_owned).into();
                 let arguments = reproduction.without_masked(began.arguments.as_ref(), began)?;
                 words.extend(texts(number, arguments)?);
                 words
@@ -85,7 +87,9 @@ impl Reproduction {
             return Err(Failure::usage(format!(
                 "the argument {key} of call {number} was masked and is not known any more"
             ))
-            .hint(format!("give it anew: attache history rerun {number} {key}=…")));
+            .hint(format!(
+                "give it anew: attache history rerun {number} {key}=…"
+            )));
         }
         let mut words = self.words;
         words.extend(arguments.iter().cloned());
@@ -138,7 +142,10 @@ impl Reproduction {
     }
 
     fn not_kept(&self) -> Failure {
-        Failure::usage(format!("the arguments of call {} were not kept", self.number))
+        Failure::usage(format!(
+            "the arguments of call {} were not kept",
+            self.number
+        ))
     }
 }
 

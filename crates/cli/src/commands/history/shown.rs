@@ -101,8 +101,11 @@ fn arguments(call: &CallRecord) -> Option<String> {
 /// All about one call.
 pub(super) fn call(call: &CallRecord) -> Text {
     let mut text = Text::new();
-    text.add(Style::Name, &format!("call {}: {}", call.number, what(call)))
-        .end_line();
+    text.add(
+        Style::Name,
+        &format!("call {}: {}", call.number, what(call)),
+    )
+    .end_line();
     if let Some(began) = &call.began {
         let mut field = |name: &str, value: &str| {
             text.faint(&format!("  {name}: ")).plain(value).end_line();
@@ -122,7 +125,11 @@ pub(super) fn call(call: &CallRecord) -> Text {
                 .end_line();
         }
     }
-    if let Some(arguments) = call.began.as_ref().and_then(|began| began.arguments.as_ref()) {
+    if let Some(arguments) = call
+        .began
+        .as_ref()
+        .and_then(|began| began.arguments.as_ref())
+    {
         text.faint("arguments:").end_line();
         text.append(human::json(arguments));
     }
@@ -137,7 +144,9 @@ pub(super) fn call(call: &CallRecord) -> Text {
 }
 
 fn end(ended: &Ended, text: &mut Text) {
-    text.faint("  took: ").plain(&time(ended.took_ms)).end_line();
+    text.faint("  took: ")
+        .plain(&time(ended.took_ms))
+        .end_line();
     text.faint("  ending: ")
         .plain(self::ending(Some(ended)))
         .end_line();
@@ -151,7 +160,9 @@ fn details(ended: &Ended, text: &mut Text) {
         text.faint("progress:").end_line();
     }
     for note in &ended.progress {
-        let of = note.total.map_or_else(String::new, |total| format!(" of {total}"));
+        let of = note
+            .total
+            .map_or_else(String::new, |total| format!(" of {total}"));
         text.faint(&format!("  {}  ", time(note.after_ms)))
             .plain(&format!("{}{of}", note.progress));
         if let Some(message) = &note.message {
