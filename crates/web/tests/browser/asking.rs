@@ -61,8 +61,17 @@ pub(crate) fn an_approval_shows_what_would_be_called() {
         browser.find(".result", "deleted");
         // It is remembered for the session.
         browser.click("button", "Run");
-        let twice = |messages: &[serde_json::Value]| messages.iter().filter(|call| call["params"]["name"] == "danger").count() == 2;
-        console.server("chaos").wait_received(PATIENCE, twice).unwrap();
+        let twice = |messages: &[serde_json::Value]| {
+            messages
+                .iter()
+                .filter(|call| call["params"]["name"] == "danger")
+                .count()
+                == 2
+        };
+        console
+            .server("chaos")
+            .wait_received(PATIENCE, twice)
+            .unwrap();
     });
 }
 
@@ -82,7 +91,13 @@ pub(crate) fn s4_a_changed_definition_is_shown_side_by_side_before_it_is_used() 
         browser.click("dialog button", "Accept and pin it");
         browser.find(".result", "shifted");
         let calls = console.server("chaos").received_of("tools/call").unwrap();
-        assert_eq!(calls.iter().filter(|call| call["params"]["name"] == "shifty").count(), 1);
+        assert_eq!(
+            calls
+                .iter()
+                .filter(|call| call["params"]["name"] == "shifty")
+                .count(),
+            1
+        );
     });
 }
 

@@ -79,20 +79,30 @@ impl Browser {
             "goog:chromeOptions": options,
             "goog:loggingPrefs": {"browser": "ALL"},
         }}});
-        let begun = browser.call("POST", "", &wanted).unwrap_or_else(|error| panic!("no browser: {error}"));
+        let begun = browser
+            .call("POST", "", &wanted)
+            .unwrap_or_else(|error| panic!("no browser: {error}"));
         let id = begun["sessionId"].as_str().unwrap().to_owned();
         browser.session = format!("{}/{id}", browser.session);
         browser
     }
 
     fn call(&self, method: &str, path: &str, body: &Value) -> Result<Value, String> {
-        let body = if method == "POST" { body.to_string() } else { String::new() };
+        let body = if method == "POST" {
+            body.to_string()
+        } else {
+            String::new()
+        };
         let text = self.exchange(method, &format!("{}{path}", self.session), &body);
         let text = text.map_err(|error| format!("{path}: {error}"))?;
-        let answer: Value = serde_json::from_str(&text).map_err(|error| format!("{path}: {error}: {text}"))?;
+        let answer: Value =
+            serde_json::from_str(&text).map_err(|error| format!("{path}: {error}: {text}"))?;
         let value = answer["value"].clone();
         match value["error"].as_str() {
-            Some(kind) => Err(format!("{path}: {kind}: {}", value["message"].as_str().unwrap_or_default())),
+            Some(kind) => Err(format!(
+                "{path}: {kind}: {}",
+                value["message"].as_str().unwrap_or_default()
+            )),
             None => Ok(value),
         }
     }
@@ -101,7 +111,10 @@ impl Browser {
     fn exchange(&self, method: &str, path: &str, body: &str) -> io::Result<String> {
         let mut stream = TcpStream::connect(("127.0.0.1", self.port))?;
         stream.set_read_timeout(Some(PATIENCE * 2))?;
-        let head = format!("{method} {path} HTTP/1.1\r\nhost: 127.0.0.1\r\nconnection: close\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n", body.len());
+        let head = format!(
+            "{method} {path} HTTP/1.1\r\nhost: 127.0.0.1\r\nconnection: close\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
+            body.len()
+        );
         stream.write_all(head.as_bytes())?;
         stream.write_all(body.as_bytes())?;
         // The driver may leave the connection open, so that the length tells where the answer ends.
@@ -123,7 +136,8 @@ impl Browser {
     }
 
     fn post(&self, path: &str, body: Value) -> Value {
-        self.call("POST", path, &body).unwrap_or_else(|error| panic!("{error}"))
+        self.call("POST", path, &body)
+            .unwrap_or_else(|error| panic!("{error}"))
     }
 
     /// Goes to an address. A link to the page that is open is loaded anew.
@@ -139,7 +153,10 @@ impl Browser {
 
     /// Runs the body of a function in the page.
     pub(crate) fn run(&self, script: &str, arguments: Value) -> Value {
-        self.post("/execute/sync", json!({"script": script, "args": arguments}))
+        self.post(
+            "/execute/sync",
+            json!({"script": script, "args": arguments}),
+        )
     }
 
     /// Runs the body of an async function in the page and waits for what it returns.
@@ -148,7 +165,10 @@ impl Browser {
             "const done = arguments[arguments.length - 1]; const given = [...arguments]; \
              (async () => {{ {script} }})().then(done, (error) => done({{failed: String(error)}}));"
         );
-        let value = self.post("/execute/async", json!({"script": script, "args": arguments}));
+        let value = self.post(
+            "/execute/async",
+            json!({"script": script, "args": arguments}),
+        );
         assert!(value["failed"].is_null(), "{value}");
         value
     }
@@ -157,7 +177,11 @@ impl Browser {
     pub(crate) fn wait_for(&self, what: &str, script: &str, arguments: Value) -> Value {
         let deadline = Instant::now() + PATIENCE;
         loop {
-            let value = self.call("POST", "/execute/sync", &json!({"script": script, "args": arguments}));
+            let value = self.call(
+                "POST",
+                "/execute/sync",
+                &json!({"script": script, "args": arguments}),
+            );
             match value {
                 Ok(value) if !matches!(value, Value::Null | Value::Bool(false)) => return value,
                 _ if Instant::now() < deadline => std::thread::sleep(LOOK),
@@ -168,15 +192,26 @@ impl Browser {
 
     /// All text that can be seen.
     pub(crate) fn text(&self) -> String {
-        let body = self.call("POST", "/execute/sync", &json!({"script": "return document.body.innerText", "args": []}));
-        body.map_or_else(|error| error, |text| text.as_str().unwrap_or_default().to_owned())
+        let body = self.call(
+            "POST",
+            "/execute/sync",
+            &json!({"script": "return document.body.innerText", "args": []}),
+        );
+        body.map_or_else(
+            |error| error,
+            |text| text.as_str().unwrap_or_default().to_owned(),
+        )
     }
 
     /// The first element that can be seen by this selector and, if any, with this text.
     pub(crate) fn find(&self, selector: &str, text: &str) -> Element {
         let script = "return [...document.querySelectorAll(arguments[0])].find((it) => \
             it.checkVisibility() && (!arguments[1] || it.textContent.trim().includes(arguments[1])))";
-        let found = self.wait_for(&format!("{selector} “{text}”"), script, json!([selector, text]));
+        let found = self.wait_for(
+            &format!("{selector} “{text}”"),
+            script,
+            json!([selector, text]),
+        );
         Element(found[ELEMENT].as_str().unwrap().to_owned())
     }
 
@@ -184,7 +219,11 @@ impl Browser {
     pub(crate) fn wait_gone(&self, selector: &str, text: &str) {
         let script = "return ![...document.querySelectorAll(arguments[0])].some((it) => \
             it.checkVisibility() && (!arguments[1] || it.textContent.includes(arguments[1])))";
-        self.wait_for(&format!("{selector} “{text}” to go"), script, json!([selector, text]));
+        self.wait_for(
+            &format!("{selector} “{text}” to go"),
+            script,
+            json!([selector, text]),
+        );
     }
 
     /// Clicks as a person does: where the element is, if nothing lies above it.
@@ -212,26 +251,46 @@ impl Browser {
     pub(crate) fn press(&self, keys: &str) {
         let actions: Vec<Value> = keys
             .chars()
-            .flat_map(|key| ["keyDown", "keyUp"].map(|kind| json!({"type": kind, "value": key.to_string()})))
+            .flat_map(|key| {
+                ["keyDown", "keyUp"].map(|kind| json!({"type": kind, "value": key.to_string()}))
+            })
             .collect();
-        self.post("/actions", json!({"actions": [{"type": "key", "id": "keys", "actions": actions}]}));
+        self.post(
+            "/actions",
+            json!({"actions": [{"type": "key", "id": "keys", "actions": actions}]}),
+        );
     }
 
     /// Presses a key while another is held.
     pub(crate) fn press_with(&self, held: char, key: char) {
         let step = |kind: &str, key: char| json!({"type": kind, "value": key.to_string()});
-        let actions = [step("keyDown", held), step("keyDown", key), step("keyUp", key), step("keyUp", held)];
-        self.post("/actions", json!({"actions": [{"type": "key", "id": "keys", "actions": actions}]}));
+        let actions = [
+            step("keyDown", held),
+            step("keyDown", key),
+            step("keyUp", key),
+            step("keyUp", held),
+        ];
+        self.post(
+            "/actions",
+            json!({"actions": [{"type": "key", "id": "keys", "actions": actions}]}),
+        );
     }
 
     /// The window at hand.
     pub(crate) fn window(&self) -> String {
-        self.call("GET", "/window", &Value::Null).unwrap().as_str().unwrap().to_owned()
+        self.call("GET", "/window", &Value::Null)
+            .unwrap()
+            .as_str()
+            .unwrap()
+            .to_owned()
     }
 
     /// Opens another tab and goes to it.
     pub(crate) fn new_tab(&self) -> String {
-        let handle = self.post("/window/new", json!({"type": "tab"}))["handle"].as_str().unwrap().to_owned();
+        let handle = self.post("/window/new", json!({"type": "tab"}))["handle"]
+            .as_str()
+            .unwrap()
+            .to_owned();
         self.switch(&handle);
         handle
     }
@@ -249,21 +308,29 @@ impl Browser {
 
     /// A command of the browser's own protocol.
     pub(crate) fn devtools(&self, command: &str, parameters: Value) -> Value {
-        self.post("/goog/cdp/execute", json!({"cmd": command, "params": parameters}))
+        self.post(
+            "/goog/cdp/execute",
+            json!({"cmd": command, "params": parameters}),
+        )
     }
 
     /// What the console of the browser has had to say since it was last asked.
     pub(crate) fn console(&self) -> Vec<String> {
         let entries = self.post("/se/log", json!({"type": "browser"}));
         let entries = entries.as_array().cloned().unwrap_or_default();
-        entries.iter().map(|entry| format!("{} {}", entry["level"], entry["message"])).collect()
+        entries
+            .iter()
+            .map(|entry| format!("{} {}", entry["level"], entry["message"]))
+            .collect()
     }
 
     /// A picture of the page, kept for the eye.
     pub(crate) fn picture(&self, file: &Path) {
         use base64::Engine as _;
         let picture = self.call("GET", "/screenshot", &Value::Null).unwrap();
-        let bytes = base64::engine::general_purpose::STANDARD.decode(picture.as_str().unwrap()).unwrap();
+        let bytes = base64::engine::general_purpose::STANDARD
+            .decode(picture.as_str().unwrap())
+            .unwrap();
         std::fs::create_dir_all(file.parent().unwrap()).unwrap();
         std::fs::write(file, bytes).unwrap();
     }
@@ -282,7 +349,10 @@ impl Drop for Browser {
 /// The driver says where it listens.
 fn port_of(said: &mut BufReader<ChildStdout>) -> u16 {
     let said = said.lines().map_while(Result::ok).find_map(|line| {
-        let rest = line.split_once("started successfully on port ")?.1.to_owned();
+        let rest = line
+            .split_once("started successfully on port ")?
+            .1
+            .to_owned();
         rest.trim_end_matches('.').parse().ok()
     });
     said.expect("chromedriver says on which port it listens")
@@ -291,16 +361,29 @@ fn port_of(said: &mut BufReader<ChildStdout>) -> u16 {
 /// The browser and its driver: of the system, or those that the script has installed.
 fn installed() -> (PathBuf, PathBuf) {
     let deps = std::env::var_os("ATTACHE_TEST_DEPS").map(PathBuf::from);
-    let deps = deps.unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.test-deps"));
+    let deps =
+        deps.unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.test-deps"));
     let find = |names: &[&str], own: &str| {
         let folders = std::env::var_os("PATH").unwrap_or_default();
-        let of_system = std::env::split_paths(&folders).flat_map(|folder| names.iter().map(move |name| folder.join(name)).collect::<Vec<_>>());
-        of_system.chain([deps.join("browser").join(own)]).find(|path| path.is_file())
+        let of_system = std::env::split_paths(&folders).flat_map(|folder| {
+            names
+                .iter()
+                .map(move |name| folder.join(name))
+                .collect::<Vec<_>>()
+        });
+        of_system
+            .chain([deps.join("browser").join(own)])
+            .find(|path| path.is_file())
     };
-    let browser = find(&["chromium", "chromium-browser", "google-chrome"], "chromium");
+    let browser = find(
+        &["chromium", "chromium-browser", "google-chrome"],
+        "chromium",
+    );
     let driver = find(&["chromedriver"], "chromedriver");
     match (browser, driver) {
         (Some(browser), Some(driver)) => (browser, driver),
-        _ => panic!("there is no Chromium with its driver here; install them: scripts/install-test-servers"),
+        _ => panic!(
+            "there is no Chromium with its driver here; install them: scripts/install-test-servers"
+        ),
     }
 }

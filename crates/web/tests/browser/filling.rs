@@ -9,7 +9,10 @@ const CONTROL: char = '\u{e009}';
 const ENTER: char = '\u{e007}';
 
 fn open_tool(browser: &Browser, name: &str) {
-    browser.run("location.hash = '#/tools/chaos/' + arguments[0]", json!([name]));
+    browser.run(
+        "location.hash = '#/tools/chaos/' + arguments[0]",
+        json!([name]),
+    );
     browser.find(".facts code", name);
     browser.find(".form .fields", "");
 }
@@ -17,9 +20,16 @@ fn open_tool(browser: &Browser, name: &str) {
 /// The arguments as the server received them, as text.
 fn arguments_of(console: &Console, tool: &str) -> String {
     let launch = console.server("chaos");
-    let enough = |messages: &[serde_json::Value]| messages.iter().any(|message| message["params"]["name"] == tool);
+    let enough = |messages: &[serde_json::Value]| {
+        messages
+            .iter()
+            .any(|message| message["params"]["name"] == tool)
+    };
     let received = launch.wait_received(PATIENCE, enough).unwrap();
-    let call = received.iter().rfind(|message| message["params"]["name"] == tool).unwrap();
+    let call = received
+        .iter()
+        .rfind(|message| message["params"]["name"] == tool)
+        .unwrap();
     call["params"]["arguments"].to_string()
 }
 
@@ -36,7 +46,11 @@ pub(crate) fn every_kind_of_widget_fills_the_arguments_exactly() {
         // The choice keeps its type: 3 is a number.
         browser.run("const it = document.querySelector(arguments[0]); it.value = '2'; it.dispatchEvent(new Event('change'))", json!(["select[data-key='[\"colour\"]']"]));
         browser.click("label:has([data-key='[\"tags\"]:0'])", "a");
-        browser.wait_for("the first box", "return document.querySelector(arguments[0])?.checked", json!(["[data-key='[\"tags\"]:0']"]));
+        browser.wait_for(
+            "the first box",
+            "return document.querySelector(arguments[0])?.checked",
+            json!(["[data-key='[\"tags\"]:0']"]),
+        );
         browser.click("label:has([data-key='[\"tags\"]:2'])", "c");
         browser.run("const it = document.querySelector(arguments[0]); it.value = '2026-11-18'; it.dispatchEvent(new Event('input')); it.dispatchEvent(new Event('change'))", json!(["input[data-key='[\"day\"]']"]));
         browser.click("button[data-key='add:[\"steps\"]']", "");
@@ -44,11 +58,18 @@ pub(crate) fn every_kind_of_widget_fills_the_arguments_exactly() {
         browser.click("button[data-key='add:[\"steps\"]']", "");
         browser.fill("input[data-key='[\"steps\",1]']", "first");
         browser.click("button[data-key='up:[\"steps\"]:1']", "");
-        browser.wait_for("the items to change places", "return document.querySelector(arguments[0])?.value === 'first'", json!(["input[data-key='[\"steps\",0]']"]));
+        browser.wait_for(
+            "the items to change places",
+            "return document.querySelector(arguments[0])?.value === 'first'",
+            json!(["input[data-key='[\"steps\",0]']"]),
+        );
         browser.fill("input[data-key='[\"where\",\"x\"]']", "-5");
         browser.run("const it = document.querySelector(arguments[0]); it.value = '1'; it.dispatchEvent(new Event('change'))", json!(["select[data-key='[\"who\"]']"]));
         browser.fill("input[data-key='[\"who\",\"number\"]']", "7");
-        browser.fill("textarea[data-key='[\"anything\"]']", "[1, {\"deep\": null}]");
+        browser.fill(
+            "textarea[data-key='[\"anything\"]']",
+            "[1, {\"deep\": null}]",
+        );
         browser.click(".field:has([data-key='[\"maybe\"]']) button", "null");
         browser.press_with(CONTROL, ENTER);
         browser.find(".result .chip", "done");
@@ -74,7 +95,10 @@ pub(crate) fn form_and_json_edit_one_value_and_a_wrong_one_is_sent_only_on_purpo
         browser.find(".field .problem", "query");
         browser.find("button", "Send as is");
         browser.click(".segments label", "JSON");
-        browser.fill("textarea[aria-label='Arguments as JSON']", "{\"query\": 12}");
+        browser.fill(
+            "textarea[aria-label='Arguments as JSON']",
+            "{\"query\": 12}",
+        );
         browser.find(".problems", "query");
         browser.click("button", "Send as is");
         browser.find(".result .chip", "done");
@@ -84,9 +108,16 @@ pub(crate) fn form_and_json_edit_one_value_and_a_wrong_one_is_sent_only_on_purpo
         browser.find(".problem, .problems", "JSON");
         let kept = browser.run("return document.querySelector('textarea').value", json!([]));
         assert_eq!(kept, json!("{\"query\": "));
-        browser.fill("textarea[aria-label='Arguments as JSON']", "{\"query\": \"words\"}");
+        browser.fill(
+            "textarea[aria-label='Arguments as JSON']",
+            "{\"query\": \"words\"}",
+        );
         browser.wait_gone(".problems", "");
         browser.click(".segments label", "Form");
-        browser.wait_for("the form to have it", "return document.querySelector(arguments[0])?.value === 'words'", json!(["input[data-key='[\"query\"]']"]));
+        browser.wait_for(
+            "the form to have it",
+            "return document.querySelector(arguments[0])?.value === 'words'",
+            json!(["input[data-key='[\"query\"]']"]),
+        );
     });
 }

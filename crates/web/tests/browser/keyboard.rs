@@ -41,7 +41,9 @@ pub(crate) fn a_tool_is_found_filled_and_run_without_a_mouse() {
         browser.find("h1", "Search notes");
         // Into the form, by the tab key alone.
         let mut presses = 0;
-        while browser.run("return document.activeElement?.dataset.key", json!([])) != json!("[\"query\"]") {
+        while browser.run("return document.activeElement?.dataset.key", json!([]))
+            != json!("[\"query\"]")
+        {
             browser.press(TAB);
             presses += 1;
             assert!(presses < 60, "the field cannot be reached");
@@ -53,7 +55,14 @@ pub(crate) fn a_tool_is_found_filled_and_run_without_a_mouse() {
         browser.press(ESCAPE);
         browser.press(ESCAPE);
         browser.find(".welcome", "Pick a tool");
-        for (key, title) in [("2", "Resources"), ("3", "Prompts"), ("4", "Calls"), ("5", "Activity"), ("6", "Log"), ("1", "Tools")] {
+        for (key, title) in [
+            ("2", "Resources"),
+            ("3", "Prompts"),
+            ("4", "Calls"),
+            ("5", "Activity"),
+            ("6", "Log"),
+            ("1", "Tools"),
+        ] {
             browser.press(key);
             browser.find("h1", title);
         }

@@ -19,7 +19,13 @@ fn named(tools: impl IntoIterator<Item = Value>) -> Script {
 
 pub(crate) fn ten_thousand_tools_are_drawn_and_filtered_by_screenfuls() {
     let schema = json!({"type": "object", "properties": {"path": {"type": "string"}}});
-    let tools = (0..TOOLS).map(|number| tool(&format!("tool_{number:05}"), &format!("Does thing number {number} with a path."), &schema));
+    let tools = (0..TOOLS).map(|number| {
+        tool(
+            &format!("tool_{number:05}"),
+            &format!("Does thing number {number} with a path."),
+            &schema,
+        )
+    });
     let console = Console::start([("chaos", named(tools))]);
     with_browser(|browser| {
         browser.open(&console.link);
@@ -51,15 +57,28 @@ pub(crate) fn ten_thousand_tools_are_drawn_and_filtered_by_screenfuls() {
 
 pub(crate) fn a_hundred_thousand_log_lines_take_no_more_memory() {
     let line = json!({"level": "info", "logger": "flood", "data": "a line of the flood, as long as lines of logs are, more or less"});
-    let flood = |count| [Action::flood(count, "notifications/message", line.clone()), Action::text("flooded")];
-    let script = named([tool("flood", "Writes 25,000 lines.", &json!({"type": "object"}))]).on(When::tool("flood"), flood(25_000));
+    let flood = |count| {
+        [
+            Action::flood(count, "notifications/message", line.clone()),
+            Action::text("flooded"),
+        ]
+    };
+    let script = named([tool(
+        "flood",
+        "Writes 25,000 lines.",
+        &json!({"type": "object"}),
+    )])
+    .on(When::tool("flood"), flood(25_000));
     let console = Console::start([("chaos", script)]);
     with_browser(|browser| {
         browser.open(&console.link);
         let heap = || {
             browser.devtools("HeapProfiler.enable", json!({}));
             browser.devtools("HeapProfiler.collectGarbage", json!({}));
-            browser.run("return performance.memory.usedJSHeapSize", json!([])).as_u64().unwrap()
+            browser
+                .run("return performance.memory.usedJSHeapSize", json!([]))
+                .as_u64()
+                .unwrap()
         };
         let mut sizes = Vec::new();
         for round in 1..=4 {
@@ -71,8 +90,14 @@ pub(crate) fn a_hundred_thousand_log_lines_take_no_more_memory() {
             sizes.push(heap());
         }
         eprintln!("heap after each 25,000 lines: {sizes:?}");
-        let kept = browser.run("return [attache.store.log.length, document.querySelectorAll('.row').length]", json!([]));
-        assert!(kept[0].as_u64().unwrap() <= 22_000 && kept[1].as_u64().unwrap() <= MOST_ROWS, "{kept}");
+        let kept = browser.run(
+            "return [attache.store.log.length, document.querySelectorAll('.row').length]",
+            json!([]),
+        );
+        assert!(
+            kept[0].as_u64().unwrap() <= 22_000 && kept[1].as_u64().unwrap() <= MOST_ROWS,
+            "{kept}"
+        );
         // After the first round the ring is full: what comes takes the place of what goes.
         let grown = sizes[3].saturating_sub(sizes[0]);
         assert!(grown < 8_000_000, "{sizes:?}");

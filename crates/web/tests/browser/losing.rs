@@ -28,7 +28,8 @@ pub(crate) fn events_resume_after_a_cut_without_loss_or_repetition() {
     with_console(|browser, _| {
         run_tool(browser, "chatter");
         browser.find(".result", "said");
-        let count = "return attache.store.log.filter((line) => /line \\d+\\./.test(line.text)).length";
+        let count =
+            "return attache.store.log.filter((line) => /line \\d+\\./.test(line.text)).length";
         browser.wait_for("twenty lines", &format!("{count} >= 20"), json!([]));
         let offline = |yes: bool| {
             browser.devtools("Network.emulateNetworkConditions", json!({"offline": yes, "latency": 0, "downloadThroughput": -1, "uploadThroughput": -1}));
@@ -57,7 +58,10 @@ pub(crate) fn events_resume_after_a_cut_without_loss_or_repetition() {
 }
 
 pub(crate) fn a_lost_console_is_said_and_a_new_one_needs_its_own_link() {
-    let (mut console_, second) = (Console::start([("chaos", everything())]), std::cell::OnceCell::new());
+    let (mut console_, second) = (
+        Console::start([("chaos", everything())]),
+        std::cell::OnceCell::new(),
+    );
     with_browser(|browser| {
         browser.open(&console_.link);
         browser.find(".row .name", "search");
@@ -75,9 +79,15 @@ pub(crate) fn a_lost_console_is_said_and_a_new_one_needs_its_own_link() {
         // Failed requests are what the browser saw, not what the page did wrong.
         let said = browser.console();
         let mut failed = said.iter().filter(|line| line.contains("SEVERE"));
-        assert!(failed.all(|line| line.contains("Failed to load resource")), "{said:?}");
+        assert!(
+            failed.all(|line| line.contains("Failed to load resource")),
+            "{said:?}"
+        );
     });
     let (mut process, _) = second.into_inner().unwrap();
-    let _ = rustix::process::kill_process(rustix::process::Pid::from_child(&process), rustix::process::Signal::TERM);
+    let _ = rustix::process::kill_process(
+        rustix::process::Pid::from_child(&process),
+        rustix::process::Signal::TERM,
+    );
     process.wait().unwrap();
 }

@@ -18,7 +18,10 @@ pub(crate) fn the_link_opens_the_page_and_the_token_leaves_the_address() {
         // A reload keeps the token of its tab; nothing else has it.
         browser.reload();
         browser.find(".row .name", "search");
-        let kept = browser.run("return [document.cookie, JSON.stringify(localStorage)]", json!([]));
+        let kept = browser.run(
+            "return [document.cookie, JSON.stringify(localStorage)]",
+            json!([]),
+        );
         assert_eq!(kept[0], json!(""));
         assert!(!kept[1].as_str().unwrap().contains(console.token()));
         // One address for each view, also after a reload.
@@ -46,7 +49,11 @@ pub(crate) fn a_page_without_its_token_says_what_to_run() {
             browser.open(&format!("{}/#token=00ff", console.origin()));
             browser.find("main", "not valid any more");
             let said = browser.console();
-            assert!(said.iter().all(|line| !line.contains("SEVERE") || line.contains("401")), "{said:?}");
+            assert!(
+                said.iter()
+                    .all(|line| !line.contains("SEVERE") || line.contains("401")),
+                "{said:?}"
+            );
         });
     });
     assert!(refused.is_ok());
@@ -74,7 +81,10 @@ pub(crate) fn the_page_is_small_and_needs_few_requests() {
         assert!(cost["bytes"].as_u64().unwrap() <= 150_000, "{cost}");
         // Nothing comes from elsewhere.
         for name in cost["names"].as_array().unwrap() {
-            assert!(name.as_str().unwrap().starts_with(console.origin()), "{name}");
+            assert!(
+                name.as_str().unwrap().starts_with(console.origin()),
+                "{name}"
+            );
         }
     });
 }

@@ -17,7 +17,11 @@ fn stranger() -> String {
             let mut stream = stream.unwrap();
             let _ = stream.read(&mut [0; 4096]);
             let page = "<!doctype html><title>stranger</title>";
-            let _ = write!(stream, "HTTP/1.1 200 OK\r\ncontent-type: text/html\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{page}", page.len());
+            let _ = write!(
+                stream,
+                "HTTP/1.1 200 OK\r\ncontent-type: text/html\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{page}",
+                page.len()
+            );
         }
     });
     format!("http://{address}/")
@@ -26,8 +30,13 @@ fn stranger() -> String {
 pub(crate) fn s1_s2_strangers_in_the_browser_are_refused() {
     with_console(|browser, console| {
         let origin = console.origin().to_owned();
-        let before = console.server("chaos").received_of("tools/call").unwrap().len();
-        let body = json!({"server_name": "chaos", "tool_name": "danger", "arguments": {}}).to_string();
+        let before = console
+            .server("chaos")
+            .received_of("tools/call")
+            .unwrap()
+            .len();
+        let body =
+            json!({"server_name": "chaos", "tool_name": "danger", "arguments": {}}).to_string();
         // Another page of this origin's own: without the token, and as a form would send it.
         let own = "const [address, body, token] = given;
             const status = async (init) => (await fetch(address + '/api/v1/use_mcp_tool', init)).status;
@@ -52,7 +61,10 @@ pub(crate) fn s1_s2_strangers_in_the_browser_are_refused() {
                 await new Promise((done) => { const frame = document.createElement('iframe'); frame.src = address + '/'; frame.onload = () => { try { done(frame.contentDocument === null ? 'closed' : 'open'); } catch { done('closed'); } }; document.body.append(frame); }),
             ];";
         let outcomes = browser.run_async(other, json!([origin, body, console.token()]));
-        assert_eq!(outcomes, json!(["TypeError", "TypeError", "TypeError", "closed"]));
+        assert_eq!(
+            outcomes,
+            json!(["TypeError", "TypeError", "TypeError", "closed"])
+        );
         let _ = browser.console();
 
         // A name that an attacker has let lead here.
@@ -64,7 +76,14 @@ pub(crate) fn s1_s2_strangers_in_the_browser_are_refused() {
         );
         assert_eq!(refused, json!([403, true]));
         let _ = browser.console();
-        assert_eq!(console.server("chaos").received_of("tools/call").unwrap().len(), before);
+        assert_eq!(
+            console
+                .server("chaos")
+                .received_of("tools/call")
+                .unwrap()
+                .len(),
+            before
+        );
     });
 }
 
@@ -72,10 +91,16 @@ pub(crate) fn s1_s2_strangers_in_the_browser_are_refused() {
 pub(crate) fn s13_text_of_a_server_is_only_text() {
     with_console(|browser, _| {
         run_tool(browser, "hostile");
-        browser.find(".result", "<script>document.title='owned'</script><b>bold</b>");
+        browser.find(
+            ".result",
+            "<script>document.title='owned'</script><b>bold</b>",
+        );
         browser.find(".description", "<img src=x onerror=alert(1)>");
         let text = browser.text();
-        assert!(!text.contains('\u{202e}') && !text.contains('\u{1b}'), "{text}");
+        assert!(
+            !text.contains('\u{202e}') && !text.contains('\u{1b}'),
+            "{text}"
+        );
         let found = browser.run("return [document.title.includes('owned'), document.querySelectorAll('.detail img, .detail script, .detail b').length]", json!([]));
         assert_eq!(found, json!([false, 0]));
     });
@@ -85,6 +110,9 @@ pub(crate) fn s13_text_of_a_server_is_only_text() {
         let stopped = browser.run("try { document.body.innerHTML = '<p>x</p>'; return 'written' } catch (error) { return error.name }", json!([]));
         assert_eq!(stopped, json!("TypeError"));
         let said = browser.console();
-        assert!(said.iter().any(|line| line.contains("TrustedHTML")), "{said:?}");
+        assert!(
+            said.iter().any(|line| line.contains("TrustedHTML")),
+            "{said:?}"
+        );
     });
 }

@@ -6,7 +6,10 @@ use super::driver::{Browser, PATIENCE};
 use super::world::with_console;
 
 pub(crate) fn run_tool(browser: &Browser, name: &str) {
-    browser.run("location.hash = '#/tools/chaos/' + arguments[0]", json!([name]));
+    browser.run(
+        "location.hash = '#/tools/chaos/' + arguments[0]",
+        json!([name]),
+    );
     browser.find(".facts code", name);
     browser.find(".form .fields", "");
     browser.click("button", "Run");
@@ -39,7 +42,11 @@ pub(crate) fn progress_moves_and_the_result_is_drawn() {
         browser.click(".result th button", "words");
         browser.find(".markdown h3", "Found 2 notes");
         browser.find(".markdown strong", "morning");
-        browser.wait_for("the picture", "return document.querySelector('.result img')?.naturalWidth === 1", json!([]));
+        browser.wait_for(
+            "the picture",
+            "return document.querySelector('.result img')?.naturalWidth === 1",
+            json!([]),
+        );
         browser.find(".resource-link", "Morning Meditation");
         browser.find(".result .number", "12345678901234567890");
         browser.find(".result summary", "unknown block hologram");
