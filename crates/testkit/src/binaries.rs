@@ -25,7 +25,9 @@ pub fn attache() -> io::Result<PathBuf> {
         .flatten()
         .filter_map(|entry| Some(entry.ok()?.path()))
         .filter(|folder| !folder.ends_with("testkit"))
-        .map(|folder| folder.join("src"))
+        // What is embedded counts as much as what is compiled.
+        .flat_map(|folder| [folder.join("src"), folder.join("assets")])
+        .filter(|folder| folder.is_dir())
         .collect();
     binary("attache-cli", "attache", &sources)
 }
