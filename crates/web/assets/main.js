@@ -90,7 +90,7 @@ function toolbar() {
   };
   listen(["connection"], drawDot);
   drawDot();
-  return [h("button.search", { type: "button", onclick: () => openPalette(COMMANDS), "aria-label": "Go to…, the palette" }, h("span", {}, "Go to…"), h("kbd", { "aria-hidden": "true" }, "Ctrl K")), inboxButton(), themeButton, iconButton("?", "Keys", showHelp, { class: "quiet help" }), dot];
+  return [h("button.search", { type: "button", onclick: () => openPalette(COMMANDS), title: "The palette: any tool, server, resource, prompt or command" }, h("span", {}, "Go to…"), h("kbd", { "aria-hidden": "true" }, "Ctrl K")), inboxButton(), themeButton, iconButton("?", "Keys", showHelp, { class: "quiet help" }), dot];
 }
 
 function tabs() {

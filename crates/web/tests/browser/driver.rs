@@ -237,6 +237,13 @@ impl Browser {
         loop {
             // A page that draws itself anew may take the element away in between.
             let Element(id) = self.find(selector, text);
+            // To the middle, as a person scrolls: bars at the edges lie above what is below them.
+            let scroll = "arguments[0].scrollIntoView({block: 'center'})";
+            let _ = self.call(
+                "POST",
+                "/execute/sync",
+                &json!({"script": scroll, "args": [{ELEMENT: id}]}),
+            );
             match self.call("POST", &format!("/element/{id}/click"), &json!({})) {
                 Ok(_) => return,
                 Err(_) if Instant::now() < deadline => std::thread::sleep(LOOK),
