@@ -123,7 +123,8 @@ fn newest_change(path: &Path) -> Option<SystemTime> {
             .filter_map(|entry| newest_change(&entry.ok()?.path()))
             .max();
     }
-    if path.extension()? != "rs" {
+    let ending = path.extension()?.to_str()?;
+    if !["rs", "js", "css", "html", "svg"].contains(&ending) {
         return None;
     }
     std::fs::metadata(path).ok()?.modified().ok()
