@@ -12,7 +12,7 @@ use attache::protocol::Json;
 use parking_lot::Mutex;
 use serde::de::DeserializeOwned;
 use tokio::io::{AsyncWriteExt as _, WriteHalf};
-use tokio::sync::{Notify, mpsc};
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio::task::JoinSet;
 
 use crate::failure::RemoteFailure;
@@ -29,6 +29,8 @@ const HELLO_PATIENCE: Duration = Duration::from_secs(2);
 const WRITE_PATIENCE: Duration = Duration::from_secs(30);
 /// How many lines wait for a client to read them.
 const LINES_AHEAD: usize = 256;
+/// How many bytes of them.
+const BYTES_AHEAD: usize = 2 * LONGEST_LINE;
 
 /// Tells a client why it is not served.
 pub(crate) async fn refuse(mut stream: Stream, welcome: Welcome, why: &'static str) {
@@ -38,7 +40,7 @@ pub(crate) async fn refuse(mut stream: Stream, welcome: Welcome, why: &'static s
     };
     let said = line(&welcome);
     let written = stream.write_all(said.as_bytes());
-    // Who does not listen need not hear it.
+    // A client that does not listen need not hear it.
     let _ = tokio::time::timeout(HELLO_PATIENCE, written).await;
 }
 
@@ -59,12 +61,13 @@ pub(crate) async fn serve(stream: Stream, service: Arc<Service>) {
     if write.write_all(line(&welcome).as_bytes()).await.is_err() {
         return;
     }
-    let (replies, queue) = mpsc::channel::<String>(LINES_AHEAD);
+    let (replies, queue) = mpsc::channel(LINES_AHEAD);
     let mut writer = tokio::spawn(pass_on(queue, write));
     let client = Client {
         access,
         service,
         replies,
+        room: Arc::new(Semaphore::new(BYTES_AHEAD)),
         open: Arc::default(),
     };
     let mut work = JoinSet::new();
@@ -93,8 +96,11 @@ pub(crate) async fn serve(stream: Stream, service: Arc<Service>) {
     writer.abort();
 }
 
-async fn pass_on(mut queue: mpsc::Receiver<String>, mut write: WriteHalf<Stream>) {
-    while let Some(line) = queue.recv().await {
+/// A line on its way to the client, and the room it takes there.
+type Waiting = (String, OwnedSemaphorePermit);
+
+async fn pass_on(mut queue: mpsc::Receiver<Waiting>, mut write: WriteHalf<Stream>) {
+    while let Some((line, _room)) = queue.recv().await {
         let written = write.write_all(line.as_bytes());
         match tokio::time::timeout(WRITE_PATIENCE, written).await {
             Ok(Ok(())) => {}
@@ -136,7 +142,8 @@ impl Access {
 pub(crate) struct Client {
     pub(crate) access: Access,
     pub(crate) service: Arc<Service>,
-    replies: mpsc::Sender<String>,
+    replies: mpsc::Sender<Waiting>,
+    room: Arc<Semaphore>,
     /// The requests that are worked on, and how each is told that it is not wanted any more.
     open: Arc<Mutex<HashMap<u64, Arc<Notify>>>>,
 }
@@ -227,19 +234,35 @@ impl Client {
                 .hint("`attache down` first, and each command asks the server itself");
             said = line(&error(id, failure));
         }
-        // Who has left does not wait for it.
-        let _ = self.replies.send(said).await;
+        // A client that has left does not wait for it.
+        self.send(said).await;
     }
 
     /// Sends a line before the answer. Says whether the client is still there.
     pub(crate) async fn tell(&self, reply: &Reply) -> bool {
-        self.replies.send(line(reply)).await.is_ok()
+        self.send(line(reply)).await
+    }
+
+    async fn send(&self, line: String) -> bool {
+        let room = self.room.clone().acquire_many_owned(size(&line)).await;
+        match room {
+            Ok(room) => self.replies.send((line, room)).await.is_ok(),
+            Err(_) => false,
+        }
     }
 
     /// The same for what may be left out: if there is no room, it is.
     pub(crate) fn mention(&self, reply: &Reply) {
-        let _ = self.replies.try_send(line(reply));
+        let line = line(reply);
+        if let Ok(room) = self.room.clone().try_acquire_many_owned(size(&line)) {
+            let _ = self.replies.try_send((line, room));
+        }
     }
+}
+
+/// The room that a line takes; one that is too long takes all there is.
+fn size(line: &str) -> u32 {
+    u32::try_from(line.len().min(BYTES_AHEAD)).unwrap_or(u32::MAX)
 }
 
 fn error(id: u64, failure: RemoteFailure) -> Reply {

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use attache::host::config::ServerName;
+use attache::host::frames::FrameKind;
 use attache::host::names::ToolName;
 use attache::host::policy::{CallOrigin, Remember, Scope};
 use attache::host::questions::{Answer, Attached, Question, QuestionKind, Topic};
@@ -17,8 +18,10 @@ use crate::connection::Client;
 use crate::failure::RemoteFailure;
 use crate::requests::json;
 use crate::streams::Beginning;
-use crate::wire::{FollowWith, RemoteCall, Reply, WatchLine, WatchWith};
+use crate::wire::{FollowWith, LONGEST_LINE, RemoteCall, Reply, WatchLine, WatchWith};
 
+/// How long a frame may be to fit into a line.
+const LONGEST_FRAME: usize = LONGEST_LINE - 1024;
 /// How long a server may take to acknowledge that a task is not wanted any more.
 const CANCEL_PATIENCE: Duration = Duration::from_secs(5);
 
@@ -210,9 +213,14 @@ impl Client {
             ..Reply::to(id)
         };
         self.tell(&begun).await;
-        while let Some(frame) = frames.next().await {
+        while let Some(mut frame) = frames.next().await {
+            let mut told = json(&frame)?;
+            if told.as_str().len() > LONGEST_FRAME {
+                frame.kind = FrameKind::Missed { count: 1 };
+                told = json(&frame)?;
+            }
             let reply = Reply {
-                frame: Some(json(&frame)?),
+                frame: Some(told),
                 ..Reply::to(id)
             };
             if !self.tell(&reply).await {

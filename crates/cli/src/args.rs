@@ -159,6 +159,12 @@ impl ServerArgs {
         Ok((self.named(Some(word))?.selection()?.1, None))
     }
 
+    /// The configuration, and whether the servers come from it rather than from the words.
+    #[cfg(feature = "ui")]
+    pub(crate) fn configuration(&self) -> Result<(Configuration, bool), Failure> {
+        Ok((self.config.configuration()?, self.command.is_empty()))
+    }
+
     /// The servers that were asked for, and in what way.
     pub(crate) fn selection(self) -> Result<(Target, ServerSelection), Failure> {
         let configuration = self.config.configuration()?;

@@ -7,8 +7,13 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 #[cfg(feature = "chat")]
-use attache::host::config::{ChatConfig, Origin, user_file};
-use attache::host::config::{Config, Found, LogRules, Problem, Severity, UserEnvironment, find};
+use attache::host::config::ChatConfig;
+#[cfg(feature = "ui")]
+use attache::host::config::UiConfig;
+use attache::host::config::{
+    Config, Found, LogRules, Origin, Problem, Severity, SpeckitConfig, UserEnvironment, find,
+    user_file,
+};
 use attache::host::trust::{Loaded, Trust, TrustState, Untrusted, WrittenServer};
 
 use crate::failure::Failure;
@@ -113,6 +118,23 @@ impl Configuration {
     /// came with a folder has no say in it.
     #[cfg(feature = "chat")]
     pub(crate) fn chat(&self) -> Result<ChatConfig, Failure> {
+        Ok(self.personal("chat")?.chat)
+    }
+
+    /// How the user wants the terminal UI, from the same file.
+    #[cfg(feature = "ui")]
+    pub(crate) fn ui(&self) -> Result<UiConfig, Failure> {
+        Ok(self.personal("ui")?.ui)
+    }
+
+    /// Who writes specs, from the same file.
+    pub(crate) fn speckit(&self) -> Result<SpeckitConfig, Failure> {
+        Ok(self.personal("speckit")?.speckit)
+    }
+
+    /// The file that counts, unless it came with a folder; else the user's own. What is wrong with
+    /// the table that is wanted, or with the whole file, is a failure.
+    fn personal(&self, table: &str) -> Result<Config, Failure> {
         let counts = self.found().filter(|found| found.origin != Origin::Project);
         let own = user_file(&self.environment).filter(|file| file.is_file());
         let own = own.map(|file| Found {
@@ -120,19 +142,32 @@ impl Configuration {
             origin: Origin::User,
         });
         let Some(found) = counts.or(own) else {
-            return Ok(ChatConfig::default());
+            return Ok(Config::default());
         };
         let file = found.file.clone();
         let config = Config::load(&found, &self.environment)
             .map_err(|error| Failure::config(format!("cannot read {}: {error}", file.display())))?;
         let spoils = |problem: &&Problem| {
-            let is_chat = problem.key == "chat" || problem.key.starts_with("chat.");
-            problem.severity == Severity::Error && (is_chat || problem.key.is_empty())
+            let below = problem.key.strip_prefix(table);
+            let is_in = below.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
+            problem.severity == Severity::Error && (is_in || problem.key.is_empty())
         };
         match config.problems.iter().find(spoils) {
             Some(problem) => Err(problem_failure(problem)),
-            None => Ok(config.chat),
+            None => Ok(config),
         }
+    }
+
+    /// Where a project keeps its specs: what its own file says once it is approved, else the user's.
+    #[cfg(feature = "ui")]
+    pub(crate) fn specs_directory(&self) -> Option<String> {
+        let of_project = match self.load() {
+            Ok(Some(loaded)) if loaded.trust == TrustState::Trusted => {
+                loaded.config().speckit.specs_directory.clone()
+            }
+            _ => None,
+        };
+        of_project.or_else(|| self.speckit().ok()?.specs_directory)
     }
 
     /// The memory of approved project files, if there is a place for it.

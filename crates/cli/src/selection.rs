@@ -48,6 +48,9 @@ enum Part {
 /// The name of the evaluator.
 pub(crate) const LISP: &str = "lisp";
 
+/// The name of the server of specs.
+const SPECKIT: &str = "speckit";
+
 /// The name of the server of notes.
 #[cfg(feature = "notes")]
 const NOTES: &str = "notes";
@@ -72,6 +75,12 @@ const BUILT_IN: &[BuiltIn] = &[
         words: ["serve", "notes"],
         part: Part::Waits,
     },
+    BuiltIn {
+        name: SPECKIT,
+        example: "attache tools speckit",
+        words: ["serve", "speckit"],
+        part: Part::Waits,
+    },
 ];
 
 /// The servers that one command sees.
@@ -90,6 +99,8 @@ pub(crate) struct ServerSelection {
     log_level: Option<LogLevel>,
     /// Where a process may keep these servers running.
     shared: Option<Place>,
+    /// A server inside this executable was named that the configuration has not.
+    is_stand_in: bool,
     /// How long one request may take, if that was typed.
     timeout: Option<Duration>,
     /// Where to record what passes.
@@ -139,7 +150,7 @@ impl ServerSelection {
         }
         selection.log_level = overrides.log_level;
         selection.timeout = overrides.timeout();
-        if selection.typed.is_none() && overrides.can_share() {
+        if selection.typed.is_none() && !selection.is_stand_in && overrides.can_share() {
             selection.shared = attached::place_of_running(configuration);
         }
         if overrides.are_for_one_server() && selection.len() > 1 {
@@ -215,6 +226,9 @@ impl ServerSelection {
         {
             let server = built_in.server()?;
             self.config.servers.insert(server.name.clone(), server);
+            // The background process keeps what is written down, and this is not.
+            self.shared = None;
+            self.is_stand_in = true;
         }
         if !self.has(name) {
             let error = Error::UnknownServer {
@@ -385,7 +399,7 @@ impl ServerSelection {
     }
 
     /// The same for a command that makes many requests.
-    #[cfg(any(feature = "chat", feature = "web"))]
+    #[cfg(any(feature = "chat", feature = "ui", feature = "web"))]
     pub(crate) fn kept(mut self) -> Self {
         self.is_kept = true;
         self
@@ -398,6 +412,10 @@ impl ServerSelection {
 
     /// The same, with what passes recorded into a file.
     pub(crate) fn recorded_into(mut self, file: Option<PathBuf>) -> Self {
+        if file.is_some() {
+            // What passes is seen only where it passes.
+            self.shared = None;
+        }
         self.record = file;
         self
     }

@@ -359,6 +359,43 @@ fn our_own_servers_have_no_failure() {
     }
 }
 
+/// What `mcp-conform`, which others wrote, says of a server.
+fn conforms(program: &str, arguments: &[&str], launch: Option<&Launch>) -> bool {
+    let mut command = Command::new(installed("python-conform/bin/mcp-conform"));
+    let words = [&[program], arguments].concat().join(" ");
+    command.args([
+        "server",
+        "--format",
+        "json",
+        "--timeout",
+        "60",
+        "--command",
+        &words,
+    ]);
+    if let Some(launch) = launch {
+        command.envs(launch.env.iter().map(|(name, value)| (name, value)));
+    }
+    let output = command.output().unwrap();
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert!(report["total"].as_u64() > Some(0), "{report}");
+    report["ok"].as_bool().unwrap()
+}
+
+#[test]
+fn another_checker_agrees_about_whole_and_broken_servers() {
+    let program = binaries::attache().unwrap();
+    let program = program.to_str().unwrap();
+    for ours in ["demo", "lisp"] {
+        assert!(conforms(program, &["serve", ours], None), "{ours}");
+    }
+    let broken = legacy().tools([json!({"name": "shapeless", "description": "No schema."})]);
+    let launch = broken.launch().unwrap();
+    let arguments: Vec<&str> = launch.args.iter().map(|it| it.to_str().unwrap()).collect();
+    let chaos = launch.program.to_str().unwrap();
+    assert!(!conforms(chaos, &arguments, Some(&launch)));
+    assert_eq!(verify_chaos(&launch, &["--only", "tools"]).code, 5);
+}
+
 #[test]
 fn a_server_that_does_not_start_is_a_finding() {
     let verified = verify(&["--", "sh", "-c", "echo oh no >&2; exit 7"]);

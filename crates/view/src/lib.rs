@@ -5,12 +5,14 @@
 //! Schema, checking and typing what a person enters, and making blocks of what a server answers. It
 //! knows no terminal, no browser and no host; everything in it is a function of its arguments.
 
+mod address;
 pub mod command;
 pub mod document;
 pub mod form;
 mod indented;
 pub mod uri_template;
 
+pub use address::host_to_visit;
 pub use attache_protocol::safe_text;
 pub use attache_schema::{Number, Object, Value};
 pub use indented::indented;

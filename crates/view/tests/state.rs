@@ -195,7 +195,9 @@ fn drafts_are_sent_on_purpose_only_and_secrets_are_not_kept() {
     );
     let mut state = state(r#"{"n":1,"password":"p","all":[{"token":"t","a":2}]}"#);
     let fields = state.field(&form);
-    state.enter(fields.find(&at("n")).unwrap(), "1.").unwrap_err();
+    state
+        .enter(fields.find(&at("n")).unwrap(), "1.")
+        .unwrap_err();
     let typed = state.as_typed().unwrap().to_string();
     assert_eq!(
         typed,

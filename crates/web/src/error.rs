@@ -43,19 +43,19 @@ pub(crate) struct ApiError {
     /// Whose failure it is.
     pub(crate) origin: Origin,
     /// What happened, for people; safe to show.
-    pub(crate) message: String,
+    pub(crate) message: Box<str>,
     /// The code that the server answered with.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) code: Option<i64>,
     /// What the server said besides, as JSON text.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) data_json: Option<String>,
+    pub(crate) data_json: Option<Box<str>>,
     /// What to do about it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) hint: Option<String>,
+    pub(crate) hint: Option<&'static str>,
     /// The server it is about.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) server: Option<String>,
+    pub(crate) server: Option<Box<str>>,
     /// The call it is about.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) call: Option<u64>,
@@ -73,7 +73,7 @@ impl ApiError {
             status: status.as_u16(),
             kind,
             origin,
-            message: safe_text::one_line(message).into_owned(),
+            message: safe_text::one_line(message).into(),
             code: None,
             data_json: None,
             hint: None,
@@ -110,14 +110,14 @@ impl ApiError {
         Self {
             // No failure of HTTP: the call was made and has its answer.
             status: StatusCode::OK.as_u16(),
-            message: safe_text::block(message).into_owned(),
-            server: Some(server.to_owned()),
+            message: safe_text::block(message).into(),
+            server: Some(server.into()),
             ..Self::new(StatusCode::OK, "tool_failed", Origin::Tool, "")
         }
     }
 
-    pub(crate) fn hint(mut self, hint: &str) -> Self {
-        self.hint = Some(hint.to_owned());
+    pub(crate) fn hint(mut self, hint: &'static str) -> Self {
+        self.hint = Some(hint);
         self
     }
 
@@ -180,7 +180,7 @@ impl From<&Error> for ApiError {
             Error::Request { error, .. } => of_request(error),
             _ => (StatusCode::BAD_GATEWAY, "internal", Transport),
         };
-        let server = error.server().map(|server| server.as_str().to_owned());
+        let server = error.server().map(|server| server.as_str().into());
         let mut said = Self {
             server,
             ..Self::new(status, kind, origin, &error.to_string())
@@ -191,17 +191,15 @@ impl From<&Error> for ApiError {
                 ..
             } => {
                 said.code = Some(answer.code);
-                said.data_json = answer.data.as_ref().map(|it| it.as_str().to_owned());
+                said.data_json = answer.data.as_ref().map(|it| it.as_str().into());
             }
             Error::Parked { .. } => {
-                said.hint = Some("mend what the cause says, then restart the server".to_owned());
+                said.hint = Some("mend what the cause says, then restart the server");
             }
             Error::Refused {
                 by: Refuser::Drift { .. },
                 ..
-            } => {
-                said.hint = Some("look at the difference and accept it, if it is right".to_owned())
-            }
+            } => said.hint = Some("look at the difference and accept it, if it is right"),
             _ => {}
         }
         said

@@ -56,7 +56,10 @@ pub(crate) async fn access_mcp_resource(
     let (freshness, because) = match &answer.freshness {
         Freshness::Fetched => ("fresh", None),
         Freshness::Fresh { .. } => ("cached", None),
-        Freshness::Stale { because, .. } => ("stale", Some(ApiError::from(&**because).message)),
+        Freshness::Stale { because, .. } => (
+            "stale",
+            Some(ApiError::from(&**because).message.into_string()),
+        ),
     };
     Ok(ok(&ResourceView {
         server: server.as_str(),

@@ -45,6 +45,8 @@ pub struct Server {
     listeners: Listeners,
     exposure: Exposure,
     settings: HttpSettings,
+    /// The name by which browsers ask for it, if the user gave one.
+    name: Option<String>,
 }
 
 impl Listeners {
@@ -109,12 +111,14 @@ impl Server {
             Exposure::Tls(_) | Exposure::ProxyTerminatesTls => Scheme::Https,
         };
         let settings = settings();
+        let name = names.first().cloned();
         let names = Names::new(listeners.addresses(), names, scheme);
         Self {
             console: Console::new(host, token, names, settings.clone()),
             listeners,
             exposure,
             settings,
+            name,
         }
     }
 
@@ -135,19 +139,19 @@ impl Server {
     pub fn link(&self) -> String {
         let address = self.listeners.addresses.first();
         let address = address.copied().unwrap_or((Ipv4Addr::LOCALHOST, 0).into());
-        let scheme = match self.exposure {
-            Exposure::Loopback | Exposure::ProxyTerminatesTls => "http",
-            Exposure::Tls(_) => "https",
-        };
-        let host = match address.ip() {
+        let ip = match address.ip() {
             IpAddr::V4(ip) => ip.to_string(),
             IpAddr::V6(ip) => format!("[{ip}]"),
         };
+        let name = self.name.as_deref().unwrap_or(&ip);
         let port = address.port();
-        format!(
-            "{scheme}://{host}:{port}/#token={}",
-            self.console.token.as_str()
-        )
+        let place = match self.exposure {
+            Exposure::Loopback => format!("http://{name}:{port}"),
+            Exposure::Tls(_) => format!("https://{name}:{port}"),
+            // Which port the proxy has is not known here; mostly it is the usual one.
+            Exposure::ProxyTerminatesTls => format!("https://{name}"),
+        };
+        format!("{place}/#token={}", self.console.token.as_str())
     }
 
     /// Serves until `shutdown` ends; streams end with it, and other requests are let end.

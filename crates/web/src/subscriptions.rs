@@ -154,7 +154,7 @@ pub(crate) async fn subscribe(console: Arc<Console>, asked: Asked) -> Result<Res
                     kept.change(number, |kept| kept.shown.updates += 1);
                 }
                 Watched::Ended(error) => {
-                    let said = ApiError::from(error).message;
+                    let said = ApiError::from(error).message.into_string();
                     kept.change(number, |kept| kept.shown.ended = Some(said));
                 }
                 Watched::Changed(_) | Watched::Resubscribed => {}

@@ -5,12 +5,13 @@
 //! how many sessions there are is bounded, and shared fairly among owners. Refuses to know how an
 //! evaluation is done.
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use attache_lisp::ErrorKind;
 use parking_lot::Mutex;
 use tokio::sync::{Semaphore, mpsc, oneshot};
+use tokio::time::Instant;
 
 use super::confinement::Confinement;
 use super::limits::Limits;
@@ -41,6 +42,9 @@ pub struct Settings {
     /// Sessions at the same time. For a new one the owner of the most loses the one not used for
     /// longest, and is told so when it asks for it.
     pub sessions: usize,
+    /// How long a session keeps its process without being used. After that its definitions are
+    /// lost, which it says when it is asked for.
+    pub idle: Duration,
     /// Bytes of address space of a worker; none means enough for the limits.
     pub address_space: Option<u64>,
     /// What is started as a worker.
@@ -54,6 +58,7 @@ impl Default for Settings {
             limits: Limits::default(),
             workers: cores.clamp(2, 4),
             sessions: 16,
+            idle: Duration::from_secs(30 * 60),
             address_space: None,
             executable: Executable::Own,
         }
@@ -85,6 +90,7 @@ struct Shared {
 struct Slot {
     turn: Semaphore,
     state: Mutex<SlotState>,
+    used: Mutex<Instant>,
 }
 
 enum SlotState {
@@ -92,6 +98,31 @@ enum SlotState {
     Waiting(Box<Worker>),
     /// The worker is with an evaluation, or gone.
     Taken,
+    /// It was not used for so long that its worker was ended.
+    Rested,
+}
+
+/// Ends the worker of a session that is not used. The session itself stays, to say so.
+async fn rest_when_idle(slot: Weak<Slot>, idle: Duration) {
+    let mut due = Instant::now() + idle;
+    loop {
+        tokio::time::sleep_until(due).await;
+        let Some(slot) = slot.upgrade() else { return };
+        due = *slot.used.lock() + idle;
+        if due > Instant::now() {
+            continue;
+        }
+        let mut state = slot.state.lock();
+        match &*state {
+            SlotState::Waiting(_) => {
+                *state = SlotState::Rested;
+                return;
+            }
+            // An evaluation has it, and puts it back later.
+            SlotState::Taken => due = Instant::now() + idle,
+            SlotState::Unused | SlotState::Rested => return,
+        }
+    }
 }
 
 impl Slot {
@@ -292,7 +323,7 @@ impl Shared {
 
     async fn in_session(
         &self,
-        slot: &Slot,
+        slot: &Arc<Slot>,
         owner: &str,
         code: String,
         limits: Limits,
@@ -315,6 +346,15 @@ impl Shared {
                 }
             },
             SlotState::Waiting(worker) => (*worker, SessionState::Continued),
+            SlotState::Rested => {
+                let message = format!(
+                    "this session was not used for {} minutes, so its process was ended and its \
+                     definitions are lost; the next evaluation begins the session anew",
+                    self.settings.idle.as_secs().div_ceil(60)
+                );
+                let failed = Failed::outside(ErrorKind::Internal, message);
+                return answer(Err(failed), Some(SessionState::Lost));
+            }
             SlotState::Taken => {
                 let message = "the process of this session has ended and its definitions are \
                                lost; the next evaluation begins the session anew";
@@ -332,7 +372,11 @@ impl Shared {
                 return answer(Err(lost(failed)), Some(SessionState::Lost));
             }
         };
+        *slot.used.lock() = Instant::now();
         *slot.state.lock() = SlotState::Waiting(Box::new(worker));
+        if state == SessionState::New {
+            tokio::spawn(rest_when_idle(Arc::downgrade(slot), self.settings.idle));
+        }
         answer(result, Some(state))
     }
 
@@ -342,6 +386,7 @@ impl Shared {
             Arc::new(Slot {
                 turn: Semaphore::new(1),
                 state: Mutex::new(SlotState::Unused),
+                used: Mutex::new(Instant::now()),
             })
         };
         // A call that evaluates there, or waits for it, holds the place too.

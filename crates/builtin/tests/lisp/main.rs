@@ -37,6 +37,7 @@ fn main() -> ExitCode {
         attacks::attacks_end_in_their_limit_and_the_server_lives,
         sessions::definitions_stay_under_a_name,
         sessions::the_oldest_session_is_dropped,
+        sessions::an_idle_session_ends_its_process_and_says_so,
         sessions::a_flood_of_sessions_costs_its_owner_only,
         sessions::slow_work_of_one_owner_delays_no_other,
         sessions::a_session_takes_one_program_at_a_time,

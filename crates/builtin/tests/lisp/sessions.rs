@@ -66,6 +66,32 @@ pub(crate) fn the_oldest_session_is_dropped() {
     });
 }
 
+/// A session that is not used gives its process back, and says so when it is asked for again.
+pub(crate) fn an_idle_session_ends_its_process_and_says_so() {
+    run(async {
+        let evaluator = Evaluator::new(Settings {
+            idle: Duration::from_millis(1),
+            ..Settings::default()
+        });
+        let mut pause = Duration::from_millis(20);
+        let rested = loop {
+            let answer = ask(&evaluator, in_session("a", "(define x 'mine)")).await;
+            if answer.session == Some(SessionState::Lost) {
+                break answer;
+            }
+            assert!(pause < Duration::from_secs(20), "it keeps its process");
+            tokio::time::sleep(pause).await;
+            pause *= 2;
+        };
+        let message = rested.result.unwrap_err().message;
+        assert!(message.contains("was not used"), "{message}");
+        assert_eq!(
+            step(&evaluator, "a", "x").await,
+            is("!unbound", SessionState::New)
+        );
+    });
+}
+
 /// One owner that opens many sessions loses its own, and no other owner's.
 pub(crate) fn a_flood_of_sessions_costs_its_owner_only() {
     run(async {

@@ -88,6 +88,8 @@ pub(crate) enum Consent {
 /// Who can be asked during a command.
 pub(crate) struct Asker {
     terminal: Option<TerminalQuestions>,
+    /// What another face answers, which attaches itself.
+    elsewhere: Option<Askable>,
     /// A model that answers in place of the person.
     #[cfg(feature = "chat")]
     model: Option<LentModel>,
@@ -101,6 +103,18 @@ impl Asker {
             .then(|| TerminalQuestions::new(output.clone()));
         Self {
             terminal,
+            elsewhere: None,
+            #[cfg(feature = "chat")]
+            model: None,
+        }
+    }
+
+    /// A face of its own, which attaches itself to the host's questions.
+    #[cfg(feature = "ui")]
+    pub(crate) fn elsewhere(askable: Askable) -> Self {
+        Self {
+            terminal: None,
+            elsewhere: Some(askable),
             #[cfg(feature = "chat")]
             model: None,
         }
@@ -119,6 +133,7 @@ impl Asker {
         };
         Self {
             terminal: Some(terminal),
+            elsewhere: None,
             model,
         }
     }
@@ -128,7 +143,7 @@ impl Asker {
     pub(crate) fn askable(&self) -> Askable {
         match self.terminal {
             Some(_) => ASKABLE,
-            None => Askable::default(),
+            None => self.elsewhere.unwrap_or_default(),
         }
     }
 }
@@ -249,7 +264,7 @@ impl Dialogue {
         lines: &mut Lines,
     ) -> Result<Answer, NoAnswer> {
         let url = question.url.as_deref().unwrap_or_default();
-        let Some(host) = trustworthy_host(url) else {
+        let Some(host) = attache_view::host_to_visit(url) else {
             self.output.note(&format!(
                 "{} asks to visit an address that is not plain https; declined: {url}",
                 self.server
@@ -302,25 +317,6 @@ impl Dialogue {
         text.add(Style::Warning, problem).end_line();
         self.output.aside_text(&text);
     }
-}
-
-/// The host of an address that may be shown as one to visit: https, or http on this machine.
-fn trustworthy_host(url: &str) -> Option<&str> {
-    let (is_secure, rest) = match url.strip_prefix("https://") {
-        Some(rest) => (true, rest),
-        None => (false, url.strip_prefix("http://")?),
-    };
-    let authority = rest.split(['/', '?', '#', '\\']).next()?;
-    // `https://bank.example@evil.example/` is a trick.
-    if authority.is_empty() || authority.contains('@') {
-        return None;
-    }
-    let is_local = ["localhost", "127.0.0.1", "[::1]"].iter().any(|local| {
-        authority
-            .strip_prefix(local)
-            .is_some_and(|port| port.is_empty() || port.starts_with(':'))
-    });
-    (is_secure || is_local).then_some(authority)
 }
 
 /// Lines that the user types.

@@ -193,7 +193,7 @@ async fn login(server: OneServer, output: &Output) -> Result<(), Failure> {
     }
 }
 
-/// Logs in; none if there is nowhere to, and the server does not ask for it.
+/// Logs in; none if that fails, and the server answers without a login.
 async fn logged_in(
     oauth: &OAuth,
     name: &ServerName,
@@ -203,15 +203,13 @@ async fn logged_in(
         Ok(details) => return Ok(Some(details)),
         Err(error) => error,
     };
-    if let AuthorizationError::Discovery { .. } = error {
-        let host = selection.tried_once().host()?.start();
-        let ready = host.ready(name.as_str()).await;
-        host.close().await;
-        if ready.is_ok() {
-            return Ok(None);
-        }
+    let host = selection.tried_once().host()?.start();
+    let ready = host.ready(name.as_str()).await;
+    host.close().await;
+    match ready {
+        Ok(()) => Ok(None),
+        Err(_) => Err(failure(name, error)),
     }
-    Err(failure(name, error))
 }
 
 fn tell_of_login(name: &ServerName, details: LoginDetails, output: &Output) -> Result<(), Failure> {

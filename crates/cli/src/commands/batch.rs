@@ -18,8 +18,8 @@ use tokio::task::JoinSet;
 use super::{Context, Known, Typed, Verb};
 use crate::args::ServerArgs;
 use crate::failure::{Exit, Failure, Kind, cancelled};
-use crate::output::json::{self, ErrorBody};
 use crate::output::Output;
+use crate::output::json::{self, ErrorBody};
 use crate::selection::built_in;
 
 /// The longest line.
@@ -189,17 +189,21 @@ fn read_lines(input: Box<dyn Read + Send>) -> mpsc::Receiver<Result<String, Fail
         let mut input = BufReader::with_capacity(CHUNK, input);
         loop {
             let mut line = Vec::new();
-            let read = input.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut line);
+            let read = input
+                .by_ref()
+                .take(LONGEST_LINE)
+                .read_until(b'\n', &mut line);
             let line = match read {
                 Ok(0) => return,
-                Ok(length) if length as u64 == LONGEST_LINE => {
-                    Err(Failure::usage(format!("a line is longer than {LONGEST_LINE} bytes")))
-                }
+                Ok(length) if length as u64 == LONGEST_LINE => Err(Failure::usage(format!(
+                    "a line is longer than {LONGEST_LINE} bytes"
+                ))),
                 Ok(_) => String::from_utf8(line)
                     .map_err(|_| Failure::usage("the line is not valid UTF-8")),
                 Err(error) => Err(Failure::usage(format!("cannot read on: {error}"))),
             };
-            let is_last = matches!(&line, Err(failure) if failure.message.starts_with("cannot read"));
+            let is_last =
+                matches!(&line, Err(failure) if failure.message.starts_with("cannot read"));
             if tell.blocking_send(line).is_err() || is_last {
                 return;
             }
@@ -222,7 +226,9 @@ fn wanted(line: &str, known: &[ServerName]) -> Result<Option<Wanted>, Failure> {
         Some((server, _)) if is_left_out(server, known) => Err(Failure::usage(format!(
             "{server} is built in and not among your servers"
         ))
-        .hint(format!("`attache batch --server {server}` makes the calls of that one"))),
+        .hint(format!(
+            "`attache batch --server {server}` makes the calls of that one"
+        ))),
         _ => Ok(Some(wanted)),
     }
 }

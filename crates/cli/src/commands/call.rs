@@ -93,7 +93,11 @@ impl Verb for Call {
         let (server, name, form, promised, way) = if self.no_list {
             let found = match session.find_in_attached::<Tool>(&self.tool).await? {
                 Some(found) => ToolName::new(found.server, found.entry.name),
-                None => session.run(session.host.resolve::<Tool>(&self.tool)).await?,
+                None => {
+                    session
+                        .run(session.host.resolve::<Tool>(&self.tool))
+                        .await?
+                }
             };
             (found.server, found.tool, Form::any(), None, Way::Request)
         } else {

@@ -118,7 +118,11 @@ impl Verb for Chat {
         let selection = self.selection(&configuration)?.approved(self.yes);
         let mut redactor = Redactor::for_servers(selection.servers());
         let secrets = config.api_key.iter().chain(config.headers.values());
-        for secret in secrets.chain(model.iter().filter_map(|model| model.endpoint().key.as_ref())) {
+        for secret in secrets.chain(
+            model
+                .iter()
+                .filter_map(|model| model.endpoint().key.as_ref()),
+        ) {
             redactor.hide(secret.expose());
         }
         let is_piped = !std::io::stdin().is_terminal();
@@ -143,7 +147,8 @@ impl Verb for Chat {
         if let (Some(sessions), Some(resume)) = (sessions, self.resumed()) {
             let name = resume.name(&sessions)?;
             chat.keep_in(sessions, redactor);
-            chat.open(&name).map_err(|error| not_opened(&name, &error))?;
+            chat.open(&name)
+                .map_err(|error| not_opened(&name, &error))?;
         }
         answer_once(&mut chat, question, host, &context.output).await
     }
@@ -165,7 +170,8 @@ impl Resume {
         match self {
             Self::Named(name) => Ok(name.clone()),
             Self::Last => sessions.latest().ok_or_else(|| {
-                Failure::usage("there is no conversation to go on with").hint("begin one: attache chat")
+                Failure::usage("there is no conversation to go on with")
+                    .hint("begin one: attache chat")
             }),
         }
     }
@@ -316,14 +322,16 @@ async fn model(
 ) -> Result<Model, Failure> {
     if config.endpoint.is_none() {
         let file = attache::host::config::user_file(&configuration.environment);
-        let file = file.map_or_else(|| "your attache.toml".to_owned(), |it| it.display().to_string());
+        let file = file.map_or_else(
+            || "your attache.toml".to_owned(),
+            |it| it.display().to_string(),
+        );
         return Err(Failure::config("no model is configured")
             .hint(format!("write these lines to {file}:\n{THREE_LINES}")));
     }
     let variable = |name: &str| configuration.environment.variable(name).map(str::to_owned);
-    let made = |kept: Option<Secret>| {
-        Endpoint::new(config, verb.model.as_deref(), variable, |_| kept)
-    };
+    let made =
+        |kept: Option<Secret>| Endpoint::new(config, verb.model.as_deref(), variable, |_| kept);
     let mut endpoint = made(None).map_err(|error| failure(&error))?;
     if endpoint.key.is_none()
         && let Some(store) = key_store(configuration)
@@ -385,7 +393,8 @@ async fn keep_key(
 }
 
 fn read_system(path: &std::path::Path) -> Result<String, Failure> {
-    let unreadable = |why: String| Failure::usage(format!("{} cannot be read: {why}", path.display()));
+    let unreadable =
+        |why: String| Failure::usage(format!("{} cannot be read: {why}", path.display()));
     let file = std::fs::File::open(path).map_err(|error| unreadable(error.to_string()))?;
     let mut text = String::new();
     let read = file.take(LONGEST_SYSTEM + 1).read_to_string(&mut text);
@@ -399,7 +408,9 @@ fn read_system(path: &std::path::Path) -> Result<String, Failure> {
 fn list(sessions: Option<&Sessions>, words: &[String], output: &Output) -> Result<(), Failure> {
     let listed = sessions.map_or_else(Vec::new, |sessions| sessions.list(words));
     if output.format == Format::Json {
-        return output.document(&json::write(&serde_json::json!({ "conversations": listed })));
+        return output.document(&json::write(
+            &serde_json::json!({ "conversations": listed }),
+        ));
     }
     let mut text = Text::new();
     for conversation in &listed {
@@ -423,9 +434,15 @@ fn failure(error: &Error) -> Failure {
         Error::Setup(_) => (Kind::Config, Exit::Usage),
         Error::Unreachable(_) => (Kind::Connect, Exit::Unreachable),
         Error::Key { .. } => (Kind::Auth, Exit::Authorization),
-        Error::TimedOut { .. } => (Kind::Ended(attache::protocol::Ending::TimedOut), Exit::TimedOut),
+        Error::TimedOut { .. } => (
+            Kind::Ended(attache::protocol::Ending::TimedOut),
+            Exit::TimedOut,
+        ),
         Error::Busy { .. } => (Kind::Connect, Exit::Unreachable),
-        _ => (Kind::Ended(attache::protocol::Ending::ServerError), Exit::Failed),
+        _ => (
+            Kind::Ended(attache::protocol::Ending::ServerError),
+            Exit::Failed,
+        ),
     };
     let failure = Failure::new(kind, exit, error.to_string());
     match error.hint() {

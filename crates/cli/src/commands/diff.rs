@@ -54,7 +54,12 @@ impl Verb for Diff {
             ratio: self.slower,
             least_us: self.slower_ms.saturating_mul(1000),
         };
-        let changes = diff(&first, &second, &Normaliser::ignoring(&self.ignore), thresholds);
+        let changes = diff(
+            &first,
+            &second,
+            &Normaliser::ignoring(&self.ignore),
+            thresholds,
+        );
         match output.format {
             Format::Json => output.document(&json::write(&document(&changes)))?,
             Format::Human => output.text(&show(&changes))?,
@@ -182,7 +187,11 @@ fn timing(timing: Timing) -> &'static str {
 fn show(changes: &Changes) -> Text {
     let mut text = Text::new();
     if changes.is_empty() {
-        text.plain(&format!("nothing changed; {} requests compared", changes.compared)).end_line();
+        text.plain(&format!(
+            "nothing changed; {} requests compared",
+            changes.compared
+        ))
+        .end_line();
         return text;
     }
     if !changes.server.is_empty() {
@@ -193,7 +202,8 @@ fn show(changes: &Changes) -> Text {
         show_offer(&mut text, change);
     }
     for call in &changes.calls {
-        text.add(Style::Warning, "answered otherwise: ").plain(&call.what);
+        text.add(Style::Warning, "answered otherwise: ")
+            .plain(&call.what);
         if let Some((before, after)) = call.ending {
             text.plain(&format!(": {before}, now {after}"));
         }
@@ -211,7 +221,10 @@ fn show(changes: &Changes) -> Text {
             ))
             .end_line();
     }
-    for (word, asked) in [("only in the first: ", &changes.only_first), ("only in the second: ", &changes.only_second)] {
+    for (word, asked) in [
+        ("only in the first: ", &changes.only_first),
+        ("only in the second: ", &changes.only_second),
+    ] {
         for what in asked {
             text.faint(word).plain(what).end_line();
         }
@@ -259,6 +272,7 @@ pub(super) fn show_differences(text: &mut Text, differences: &[Difference]) {
     }
     if differences.len() > MOST_SHOWN {
         let more = differences.len() - MOST_SHOWN;
-        text.faint(&format!("  and {more} more; --json has them")).end_line();
+        text.faint(&format!("  and {more} more; --json has them"))
+            .end_line();
     }
 }

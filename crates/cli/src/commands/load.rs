@@ -24,7 +24,11 @@ const MOST_AT_ONCE: u16 = 1024;
 #[derive(Debug, clap::Args)]
 pub(super) struct Load {
     /// Call it so often and print how long it takes
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=MOST_CALLS as i64))]
+    #[arg(
+        long,
+        value_name = "N",
+        value_parser = clap::value_parser!(u32).range(1..=MOST_CALLS as i64)
+    )]
     repeat: Option<u32>,
     /// So many calls at a time
     #[arg(

@@ -26,7 +26,9 @@ const INTERVAL: Duration = Duration::from_millis(200);
 
 /// Print the log files of servers: their stderr, logs and states
 #[derive(Debug, clap::Args)]
-#[command(after_help = "--json prints one JSON document per line.\n\nExample:\n  attache logs notes --follow")]
+#[command(
+    after_help = "--json prints one JSON document per line.\n\nExample:\n  attache logs notes --follow"
+)]
 pub(crate) struct Logs {
     /// The server's name; all servers if there is none
     #[arg(value_name = "SERVER")]

@@ -39,7 +39,12 @@ pub(crate) struct Ls {
 impl Verb for Ls {
     async fn run(self, context: &Context) -> Result<(), Failure> {
         let completeness = self.list.completeness;
-        run(completeness, self.list.open(context).await?, &context.output).await
+        run(
+            completeness,
+            self.list.open(context).await?,
+            &context.output,
+        )
+        .await
     }
 
     fn complete(typed: &Typed, known: &Known) -> Vec<String> {
@@ -161,7 +166,10 @@ async fn kept(session: &CommandHost) -> Result<Option<Vec<Seen>>, Failure> {
         let name = known.server.name.to_string();
         Seen {
             counts,
-            ..Seen::new(&name, State::Known(Box::new(known.server), known.server_info))
+            ..Seen::new(
+                &name,
+                State::Known(Box::new(known.server), known.server_info),
+            )
         }
     });
     Ok(Some(servers.chain(Seen::without_host(session)).collect()))
@@ -495,8 +503,11 @@ impl Seen {
         match (&self.state, self.remembered) {
             (_, Some(Remembered { saved_ms })) => {
                 let age = human::age(saved_ms);
-                text.add(Style::Warning, &format!(", remembered from {age} ago; now "))
-                    .add(Style::Warning, self.state());
+                text.add(
+                    Style::Warning,
+                    &format!(", remembered from {age} ago; now "),
+                )
+                .add(Style::Warning, self.state());
             }
             (State::Known(server, server_info), None)
                 if server.revision.is_some() && self.trouble.is_none() =>
@@ -507,7 +518,10 @@ impl Seen {
                 text.faint(&format!(" · {}", identity(server, server_info.as_ref())));
             }
             (State::Known(..), None) if !self.has_answered() && self.trouble.is_none() => {
-                text.add(Style::Warning, &format!("{} when it was stopped", self.state()));
+                text.add(
+                    Style::Warning,
+                    &format!("{} when it was stopped", self.state()),
+                );
             }
             (State::Waiting(built_in), _) => {
                 text.faint("built in; try: ").command(built_in.example);
@@ -542,7 +556,11 @@ impl Seen {
 /// Who a server says it is, and what it speaks.
 fn identity(server: &ServerSnapshot, server_info: Option<&Implementation>) -> String {
     let (era, revision) = (&server.era, &server.revision);
-    let speaks: Vec<&str> = [era, revision].into_iter().flatten().map(String::as_str).collect();
+    let speaks: Vec<&str> = [era, revision]
+        .into_iter()
+        .flatten()
+        .map(String::as_str)
+        .collect();
     let speaks = speaks.join(" ");
     match server_info {
         Some(info) => {
@@ -580,8 +598,7 @@ impl Counts {
             .into_iter()
             .filter_map(|(count, what)| match count? {
                 0 => None,
-                1 => Some(format!("1 {what}")),
-                count => Some(format!("{count} {what}s")),
+                count => Some(human::counted(count, what)),
             })
             .collect();
         match words.is_empty() {

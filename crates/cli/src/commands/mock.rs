@@ -120,7 +120,9 @@ impl Verb for Mock {
         if recording::is_redacted(&recording) && !self.allow_redacted {
             let message = "something in the recording stands in for secrets, so its answers are not \
                            the server's";
-            return Err(Failure::usage(message).hint("--allow-redacted answers with them all the same"));
+            return Err(
+                Failure::usage(message).hint("--allow-redacted answers with them all the same")
+            );
         }
         let era = match self.era {
             None | Some(EraChoice::Auto) => None,
@@ -136,9 +138,7 @@ impl Verb for Mock {
             on_miss: match self.on_miss {
                 Missing::Error => OnMiss::Error,
                 Missing::Nearest => OnMiss::Nearest,
-                Missing::AskUpstream => {
-                    OnMiss::Ask(self.upstream(context).await?)
-                }
+                Missing::AskUpstream => OnMiss::Ask(self.upstream(context).await?),
             },
         };
         let told = output.clone();
@@ -166,7 +166,9 @@ impl Verb for Mock {
                 exit: Exit::Failed,
                 ..Failure::failed(match count {
                     1 => "1 request has no answer of its own in the recording".to_owned(),
-                    count => format!("{count} requests have no answer of their own in the recording"),
+                    count => {
+                        format!("{count} requests have no answer of their own in the recording")
+                    }
                 })
             }),
         }
@@ -182,8 +184,10 @@ impl Mock {
     async fn upstream(&self, context: &Context) -> Result<Arc<dyn Upstream>, Failure> {
         let target = Target::read(self.option.name(), self.command.clone())?;
         if target == Target::All {
-            return Err(Failure::usage("--on-miss ask-upstream needs a server to ask")
-                .hint("name it with --server, or give its command after `--`"));
+            return Err(
+                Failure::usage("--on-miss ask-upstream needs a server to ask")
+                    .hint("name it with --server, or give its command after `--`"),
+            );
         }
         let configuration = self.config.configuration()?;
         let selection = ServerSelection::of(&target, &configuration, &Overrides::default())?;
@@ -219,7 +223,8 @@ pub(super) async fn ask(
     method: &str,
     params: Option<Json>,
 ) -> Result<Json, ErrorObject> {
-    let unreadable = |error: serde_json::Error| ErrorObject::new(codes::INVALID_PARAMS, error.to_string());
+    let unreadable =
+        |error: serde_json::Error| ErrorObject::new(codes::INVALID_PARAMS, error.to_string());
     let params = match params {
         Some(params) => params.to_value().map_err(unreadable)?,
         None => serde_json::json!({}),
@@ -231,10 +236,17 @@ pub(super) async fn ask(
             serde_json::Value::Null => serde_json::json!({}),
             arguments => arguments.clone(),
         };
-        let call = host.call(name, arguments).origin(CallOrigin::Program).raw().await;
+        let call = host
+            .call(name, arguments)
+            .origin(CallOrigin::Program)
+            .raw()
+            .await;
         call.map_err(|error| error_object(&error))
     } else {
-        let ready = host.ready(server).await.map_err(|error| error_object(&error));
+        let ready = host
+            .ready(server)
+            .await
+            .map_err(|error| error_object(&error));
         match (ready, host.running(server)) {
             (Ok(()), Some(client)) => {
                 let mut params = params;

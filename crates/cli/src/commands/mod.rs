@@ -11,7 +11,7 @@ use attache::{ConnectError, Error as ClientError, HttpError};
 use attache_attach::RemoteHost;
 
 pub(crate) use self::complete::{Known, Typed};
-#[cfg(feature = "chat")]
+#[cfg(any(feature = "chat", feature = "ui"))]
 use crate::ask::Asker;
 use crate::command_host::CommandHost;
 use crate::failure::{Exit, Failure};
@@ -78,10 +78,13 @@ verbs! {
     watch::Watch,
     ?"web" web::Web,
     ?"chat" chat::Chat,
+    ?"ui" #[command(alias = "tui")]
+    ui::Ui,
     serve::Serve,
     up::Up,
     down::Down,
     tap::Tap,
+    record::Record,
     show::Show,
     diff::Diff,
     replay::Replay,
@@ -107,6 +110,7 @@ mod overview;
 mod save;
 #[cfg(feature = "notes")]
 mod serve_notes;
+mod serve_speckit;
 mod shape;
 mod waiting;
 
@@ -168,7 +172,7 @@ impl Context {
     }
 
     /// The same, asking another than the person at the terminal.
-    #[cfg(feature = "chat")]
+    #[cfg(any(feature = "chat", feature = "ui"))]
     pub(crate) async fn open_with(
         &self,
         selection: ServerSelection,

@@ -36,7 +36,12 @@ impl Verb for Prompt {
         let (server, prompt) = found.await?;
         let arguments = arguments
             .iter()
-            .map(|argument| Ok((argument.key.clone(), arguments::only_text(argument)?.to_owned())))
+            .map(|argument| {
+                Ok((
+                    argument.key.clone(),
+                    arguments::only_text(argument)?.to_owned(),
+                ))
+            })
             .collect::<Result<Vec<_>, Failure>>()?;
         check(&prompt, &arguments)?;
         let progress = output.progress(&prompt.name, self.progress.progress);

@@ -16,7 +16,9 @@ const WIDEST_NAME: usize = 32;
 
 /// List the prompts
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Example:\n  attache prompts -- npx -y @modelcontextprotocol/server-everything")]
+#[command(
+    after_help = "Example:\n  attache prompts -- npx -y @modelcontextprotocol/server-everything"
+)]
 pub(crate) struct Prompts {
     #[command(flatten)]
     list: ListArgs,

@@ -99,7 +99,9 @@ impl Verb for Replay {
 /// Whether a request can be sent by itself: not those that open or tune a session, nor later rounds
 /// and pages, which need what came before them.
 fn is_repeatable(exchange: &Exchange) -> bool {
-    let is_first = Signature::of(exchange.era, &exchange.method, &exchange.params).round.is_first();
+    let is_first = Signature::of(exchange.era, &exchange.method, &exchange.params)
+        .round
+        .is_first();
     let is_asked = matches!(
         exchange.method.as_str(),
         "tools/call"
@@ -137,7 +139,11 @@ async fn again(
             || Value::Object(Default::default()).to_json(),
             Value::to_json,
         );
-        let call = session.host.call(name, arguments).origin(CallOrigin::Program).raw();
+        let call = session
+            .host
+            .call(name, arguments)
+            .origin(CallOrigin::Program)
+            .raw();
         let interrupted = async {
             session.interrupted().await;
         };
@@ -155,7 +161,12 @@ async fn again(
             () = interrupted => return Err(crate::failure::cancelled()),
         }
     } else {
-        let asked = mock::ask(&session.host, server, &exchange.method, Some(exchange.params.to_json()));
+        let asked = mock::ask(
+            &session.host,
+            server,
+            &exchange.method,
+            Some(exchange.params.to_json()),
+        );
         tokio::select! {
             biased;
             answer = asked => answer,

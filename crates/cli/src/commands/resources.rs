@@ -16,7 +16,9 @@ const WIDEST_URI: usize = 48;
 
 /// List the resources and resource templates
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Example:\n  attache resources -- npx -y @modelcontextprotocol/server-everything")]
+#[command(
+    after_help = "Example:\n  attache resources -- npx -y @modelcontextprotocol/server-everything"
+)]
 pub(crate) struct Resources {
     #[command(flatten)]
     list: ListArgs,

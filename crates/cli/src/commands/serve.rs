@@ -13,11 +13,13 @@ use attache::protocol::{Era, Revision};
 use attache::server::{BeforeInitialized, Principal, Server, ServerBuilder};
 use attache_builtin::demo;
 use attache_builtin::lisp::{self, Evaluator, Settings};
+use attache_builtin::speckit;
 use clap::ValueEnum;
 use tokio::net::TcpListener;
 
 #[cfg(feature = "notes")]
 use super::serve_notes as notes;
+use super::serve_speckit::SpeckitArguments;
 use super::{Context, Known, Typed, Verb};
 use crate::failure::Failure;
 use crate::interrupt::Interrupts;
@@ -33,7 +35,8 @@ const END_GRACE: Duration = Duration::from_secs(2);
 Example:
   attache tools -- attache serve lisp
   attache serve demo --http 8080 --era legacy
-  attache call search_notes query=morning -- attache serve notes --dir ~/notes")]
+  attache call search_notes query=morning -- attache serve notes --dir ~/notes
+  attache tools -- attache serve speckit -- claude -p")]
 pub(crate) struct Serve {
     /// Which server
     #[arg(value_enum, value_name = "SERVER")]
@@ -65,6 +68,8 @@ pub(crate) struct Serve {
     #[cfg(feature = "notes")]
     #[command(flatten)]
     notes: notes::NotesArguments,
+    #[command(flatten)]
+    speckit: SpeckitArguments,
 }
 
 impl Serve {
@@ -83,6 +88,8 @@ enum Served {
     /// A folder of Markdown: every note a resource, search, sync by git
     #[cfg(feature = "notes")]
     Notes,
+    /// From an idea to a specification, a plan, tasks and their implementation
+    Speckit,
 }
 
 impl Serve {
@@ -117,6 +124,9 @@ impl Verb for Serve {
         if !matches!(self.served, Served::Notes) {
             self.notes.refuse()?;
         }
+        if !matches!(self.served, Served::Speckit) {
+            self.speckit.refuse()?;
+        }
         let before_initialized = match self.strict_initialized {
             true => BeforeInitialized::Refuse,
             false => BeforeInitialized::Accept,
@@ -137,6 +147,7 @@ impl Verb for Serve {
                 workers = Some((evaluator.clone(), warm));
                 restrict(lisp::builder(evaluator)).build()
             }
+            Served::Speckit => restrict(speckit::builder(self.speckit.settings()?)).build(),
             #[cfg(feature = "notes")]
             Served::Notes => self.notes.server()?.with(restrict).build(),
         };

@@ -42,8 +42,14 @@ impl Verb for Show {
             Format::Human => {
                 let mut text = heading(&recording, &conversation);
                 match self.all {
-                    true => recording.entries.iter().for_each(|entry| show_entry(&mut text, entry)),
-                    false => conversation.exchanges.iter().for_each(|it| show_exchange(&mut text, it)),
+                    true => recording
+                        .entries
+                        .iter()
+                        .for_each(|entry| show_entry(&mut text, entry)),
+                    false => conversation
+                        .exchanges
+                        .iter()
+                        .for_each(|it| show_exchange(&mut text, it)),
                 }
                 output.text(&text)
             }
@@ -58,7 +64,10 @@ impl Verb for Show {
 /// Lists the recordings that were made without naming a file.
 fn list(context: &Context) -> Result<(), Failure> {
     let output = &context.output;
-    let files: Vec<String> = recording::kept()?.iter().map(|it| it.display().to_string()).collect();
+    let files: Vec<String> = recording::kept()?
+        .iter()
+        .map(|it| it.display().to_string())
+        .collect();
     if output.format == Format::Json {
         #[derive(Serialize)]
         struct Kept {
@@ -71,7 +80,8 @@ fn list(context: &Context) -> Result<(), Failure> {
         text.plain(file).end_line();
     }
     if files.is_empty() {
-        text.plain("there are no recordings; `attache tap -- COMMAND` makes one").end_line();
+        text.plain("there are no recordings; `attache tap -- COMMAND` makes one")
+            .end_line();
     }
     output.text(&text)
 }
@@ -96,7 +106,8 @@ fn one(recording: &Recording, number: u64, context: &Context) -> Result<(), Fail
     let mut text = Text::new();
     show_entry(&mut text, entry);
     for place in &entry.redacted {
-        text.add(Style::Warning, &format!("redacted: {place}")).end_line();
+        text.add(Style::Warning, &format!("redacted: {place}"))
+            .end_line();
     }
     match message.and_then(|it| attache::protocol::Json::parse(it).ok()) {
         Some(json) => text.append(human::json(&json)),
@@ -176,11 +187,11 @@ fn heading(recording: &Recording, conversation: &Conversation) -> Text {
         .end_line();
     let last = recording.entries.last().map_or(0, |entry| entry.t_us);
     text.faint(&format!(
-        "recorded {} ago, {} lines in {}, {} requests",
+        "recorded {} ago, {} in {}, {}",
         human::age(header.started_ms),
-        recording.entries.len(),
+        human::counted(recording.entries.len(), "line"),
         time(last),
-        conversation.exchanges.len(),
+        human::counted(conversation.exchanges.len(), "request"),
     ))
     .end_line();
     if recording.completeness() == Completeness::Cut {
@@ -206,11 +217,15 @@ fn show_exchange(text: &mut Text, exchange: &Exchange) {
         _ => Style::Bad,
     };
     let duration = exchange.duration_us().map_or_else(|| "-".to_owned(), time);
-    text.faint(&format!("{:>6} {:>9}  ", exchange.seq, time(exchange.at_us)))
-        .plain(&exchange.what())
-        .add(style, &format!("  {ending}"))
-        .faint(&format!("  {duration}"))
-        .end_line();
+    text.faint(&format!(
+        "{:>6} {:>9}  ",
+        exchange.seq,
+        time(exchange.at_us)
+    ))
+    .plain(&exchange.what())
+    .add(style, &format!("  {ending}"))
+    .faint(&format!("  {duration}"))
+    .end_line();
 }
 
 fn show_entry(text: &mut Text, entry: &Entry) {
@@ -225,10 +240,15 @@ fn show_entry(text: &mut Text, entry: &Entry) {
         Direction::S2c => "<-",
         other => other.as_str(),
     };
-    text.faint(&format!("{:>6} {:>9} {:>3} ", entry.seq, time(entry.t_us), entry.conn))
-        .add(Style::Name, &format!("{arrow:<6} "))
-        .plain(&said)
-        .end_line();
+    text.faint(&format!(
+        "{:>6} {:>9} {:>3} ",
+        entry.seq,
+        time(entry.t_us),
+        entry.conn
+    ))
+    .add(Style::Name, &format!("{arrow:<6} "))
+    .plain(&said)
+    .end_line();
 }
 
 fn in_words(entry: &Entry) -> String {
@@ -243,7 +263,10 @@ fn in_words(entry: &Entry) -> String {
         },
         Body::State(word, Some(more)) => format!("{word}: {more}"),
         Body::State(word, None) => word.clone(),
-        Body::Lost(lost) => format!("{} pieces, {} bytes are missing here", lost.frames, lost.bytes),
+        Body::Lost(lost) => format!(
+            "{} pieces, {} bytes are missing here",
+            lost.frames, lost.bytes
+        ),
     }
 }
 

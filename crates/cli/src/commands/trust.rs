@@ -23,7 +23,9 @@ use crate::target::Target;
 
 /// Approve a project's configuration file, or the tools of a server as they are now
 #[derive(Debug, clap::Args)]
-#[command(args_conflicts_with_subcommands = true, after_help = "\
+#[command(
+    args_conflicts_with_subcommands = true,
+    after_help = "\
 Without SERVER the configuration file that came with a folder is shown and approved. With SERVER
 its tools are compared with what they were when you first used or last approved them; new and
 changed ones are shown and accepted. --lock writes them to attache.lock as well, beside the
@@ -31,7 +33,8 @@ configuration file, which others can share: a server it names has exactly the to
 
 Example:
   attache trust notes
-  attache trust list")]
+  attache trust list"
+)]
 pub(crate) struct Trust {
     #[command(subcommand)]
     verb: Option<TrustVerb>,
@@ -208,13 +211,13 @@ fn forget_answers(name: &str, config: &ConfigArgs, output: &Output) -> Result<()
         Some(tool) => answers.forget(&ToolName::new(server, tool)),
         None => answers.forget_server(&server),
     };
-    let forgotten = forgotten
-        .map_err(|error| Failure::unexpected(format!("cannot forget it: {error}")))?;
+    let forgotten =
+        forgotten.map_err(|error| Failure::unexpected(format!("cannot forget it: {error}")))?;
     match forgotten {
-        0 => Err(Failure::usage(format!(
-            "nothing has been answered for {name}"
-        ))
-        .hint("`attache trust list` shows what has been")),
+        0 => Err(
+            Failure::usage(format!("nothing has been answered for {name}"))
+                .hint("`attache trust list` shows what has been"),
+        ),
         forgotten => {
             let text = match forgotten {
                 1 => format!("forgotten: the answer for {name}"),
@@ -254,7 +257,10 @@ async fn approve_file(
     loaded
         .approve(&trust)
         .map_err(|error| Failure::unexpected(format!("cannot remember it: {error}")))?;
-    output.done(&format!("{file} is approved"), &FileDocument::of(&file, before))
+    output.done(
+        &format!("{file} is approved"),
+        &FileDocument::of(&file, before),
+    )
 }
 
 /// A file word for word, with nothing hidden and nothing looked up (S20).

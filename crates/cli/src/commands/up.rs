@@ -184,7 +184,9 @@ async fn serve(
         Failure::unexpected(format!("cannot listen at {}: {error}", socket.display()))
     })?;
     let Some(mut listener) = listener else {
-        return Err(Failure::usage("another process keeps these servers running"));
+        return Err(Failure::usage(
+            "another process keeps these servers running",
+        ));
     };
     // The end of the terminal's session is not the end of this process. One that leads a session
     // has its own already.

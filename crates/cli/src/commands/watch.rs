@@ -70,8 +70,9 @@ impl Verb for Watch {
     async fn run(self, context: &Context) -> Result<(), Failure> {
         let output = &context.output;
         if self.uris.is_empty() && !(self.tools || self.prompts || self.resources) {
-            return Err(Failure::usage("there is nothing to watch")
-                .hint("name the URI of a resource, or a list with --tools, --prompts or --resources"));
+            return Err(Failure::usage("there is nothing to watch").hint(
+                "name the URI of a resource, or a list with --tools, --prompts or --resources",
+            ));
         }
         let filter = SubscriptionFilter {
             tools_list_changed: self.tools,
@@ -230,11 +231,7 @@ async fn show(
     }
 }
 
-async fn read_again(
-    uri: &str,
-    server: &str,
-    session: &CommandHost,
-) -> Result<ReadAnswer, Failure> {
+async fn read_again(uri: &str, server: &str, session: &CommandHost) -> Result<ReadAnswer, Failure> {
     match session.read_from_attached(uri, Some(server)).await? {
         Some(answer) => Ok(answer),
         None => session.run(session.host.read(uri).server(server)).await,

@@ -147,9 +147,14 @@ pub(crate) fn age(since_ms: u64) -> String {
         3600..86_400 => (seconds / 3600, "hour"),
         _ => (seconds / 86_400, "day"),
     };
-    match amount {
-        1 => format!("1 {unit}"),
-        _ => format!("{amount} {unit}s"),
+    counted(usize::try_from(amount).unwrap_or(usize::MAX), unit)
+}
+
+/// So many of something, whose plural is regular.
+pub(crate) fn counted(count: usize, what: &str) -> String {
+    match count {
+        1 => format!("1 {what}"),
+        count => format!("{count} {what}s"),
     }
 }
 

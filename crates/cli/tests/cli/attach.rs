@@ -4,7 +4,7 @@ use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -125,6 +125,19 @@ fn a_command_says_the_same_whether_or_not_its_servers_are_kept_running() {
     let rules = "policy = { deny = [\"add\"], ask = [\"count\"] }\n";
     let kept = Kept::new("same", rules);
     let commands: &[&[&str]] = &[
+        &["ls"],
+        &["ls", "--json"],
+        &["ls", "demo"],
+        &["call", "echo", "message=hi", "--jq", ".content[].text"],
+        &[
+            "call",
+            "echo",
+            "message=hi",
+            "--jq",
+            ".content[].text",
+            "--raw",
+        ],
+        &["call", "echo", "message=hi", "--raw"],
         &["tools"],
         &["tools", "--json"],
         &["resources", "demo"],
@@ -171,6 +184,69 @@ fn a_command_says_the_same_whether_or_not_its_servers_are_kept_running() {
     for (words, alone) in commands.iter().zip(alone) {
         assert_eq!(said(words), alone, "{words:?}");
     }
+}
+
+#[test]
+fn the_same_call_again_and_again_is_made_there() {
+    let kept = Kept::new("repeated", "");
+    kept.up();
+    let words = ["call", "echo", "message=hi", "--repeat", "100", "--json"];
+    let words = [&words[..], &["--concurrency", "80"]].concat();
+    let document = kept.run(&words).expect(0).document();
+    assert_eq!(document["calls"], 100);
+    assert_eq!(document["endings"], json!({"result": 100}));
+    assert_eq!(kept.sent("tools/call"), 100);
+    assert_eq!(kept.starts(), 1);
+}
+
+#[test]
+fn what_is_watched_is_watched_there() {
+    let kept = Kept::new("watched", "");
+    kept.up();
+    let mut watch = kept.attache();
+    watch.args(["watch", "demo://clock", "--read", "--json"]);
+    let mut watch = watch.stdout(Stdio::piped()).spawn().unwrap();
+    let mut line = String::new();
+    let mut lines = BufReader::new(watch.stdout.take().unwrap());
+    lines.read_line(&mut line).unwrap();
+    let change: Value = serde_json::from_str(&line).unwrap();
+    assert_eq!(change["method"], "notifications/resources/updated");
+    assert!(
+        change["result"]["contents"][0]["text"].is_string(),
+        "{change}"
+    );
+    assert_eq!(kept.starts(), 1);
+    // The end of the background process is the end of the watch.
+    kept.run(&["down"]).expect(0);
+    assert_eq!(watch.wait().unwrap().code(), Some(4));
+}
+
+/// A recording, and a server that the configuration has not, are the command's own affair.
+#[test]
+fn what_has_to_happen_in_the_command_happens_there() {
+    let kept = Kept::new("own-affair", "");
+    kept.up();
+    let file = kept.home.path().join("s.mcprec");
+    let record = ["--record", file.to_str().unwrap()];
+    let words = [&["call", "echo", "message=hi"][..], &record].concat();
+    kept.run(&words).expect(0);
+    let recorded = std::fs::read_to_string(&file).unwrap();
+    assert!(recorded.contains("tools/call"), "{recorded}");
+    assert_eq!(kept.starts(), 2);
+    let lisp = ["call", "lisp/evaluate-lisp", "code=(+ 1 2)"];
+    assert_eq!(kept.run(&lisp).expect(0).stdout, "3\n");
+}
+
+#[test]
+fn a_doctor_says_that_it_looks_at_other_servers() {
+    let kept = Kept::new("examined", "");
+    let process = kept.up();
+    kept.run(&["ls"]).expect(0);
+    assert_eq!(kept.starts(), 1);
+    let doctor = kept.run(&["doctor"]).expect(0);
+    let said = format!("process {process} keeps these servers running");
+    assert!(doctor.stderr.contains(&said), "{doctor:?}");
+    assert_eq!(kept.starts(), 2);
 }
 
 /// P2.
@@ -328,7 +404,8 @@ fn two_programs_follow_one_host_and_the_first_answer_counts() {
     let answer = json!({"question": id, "answer": {"allow": {}}});
     late.say(&json!({"id": 2, "do": "answer", "with": answer}));
     assert!(late.hear_until(|line| line["id"] == 2)["error"].is_null());
-    assert_eq!(caller.hear()["result"]["content"][0]["text"], "hi");
+    let answer = caller.hear_until(|line| line["result"].is_object());
+    assert_eq!(answer["result"]["content"][0]["text"], "hi");
     early.hear_until(|line| line["event"]["event"] == "answered");
     early.say(&json!({"id": 2, "do": "answer", "with": answer}));
     let second = early.hear_until(|line| line["id"] == 2);

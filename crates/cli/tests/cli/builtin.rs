@@ -15,9 +15,10 @@ fn shown(words: &[&str]) -> String {
 #[test]
 fn without_a_command_the_server_and_its_tools_are_shown() {
     insta::assert_snapshot!(shown(&[]), @"
-    demo   3 tools, 2 resources, 1 prompt · attache-demo 0.1.0 · modern 2026-07-28
-    lisp   built in; try: attache call lisp/evaluate-lisp code='(expt 2 200)'
-    notes  built in; try: attache call notes/search_notes query=morning
+    demo     3 tools, 2 resources, 1 prompt · attache-demo 0.1.0 · modern 2026-07-28
+    lisp     built in; try: attache call lisp/evaluate-lisp code='(expt 2 200)'
+    notes    built in; try: attache call notes/search_notes query=morning
+    speckit  built in; try: attache tools speckit
 
     echo   Says the message back.
            message=<string>
@@ -30,9 +31,10 @@ fn without_a_command_the_server_and_its_tools_are_shown() {
          attache --help
     ");
     insta::assert_snapshot!(shown(&["ls", "--era", "legacy"]), @"
-    demo   3 tools, 2 resources, 1 prompt · attache-demo 0.1.0 · legacy 2025-11-25
-    lisp   built in; try: attache call lisp/evaluate-lisp code='(expt 2 200)'
-    notes  built in; try: attache call notes/search_notes query=morning
+    demo     3 tools, 2 resources, 1 prompt · attache-demo 0.1.0 · legacy 2025-11-25
+    lisp     built in; try: attache call lisp/evaluate-lisp code='(expt 2 200)'
+    notes    built in; try: attache call notes/search_notes query=morning
+    speckit  built in; try: attache tools speckit
     ");
     assert_eq!(shown(&["--json"]), shown(&["ls", "--json"]));
 }
@@ -60,6 +62,14 @@ fn ls_as_json() {
             "remembered": null, "lastError": null,
         }, {
             "name": "notes",
+            "state": "built_in",
+            "era": null,
+            "revision": null,
+            "serverInfo": null,
+            "counts": null,
+            "remembered": null, "lastError": null,
+        }, {
+            "name": "speckit",
             "state": "built_in",
             "era": null,
             "revision": null,

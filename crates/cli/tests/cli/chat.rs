@@ -110,6 +110,16 @@ fn a_question_through_a_pipe_is_answered_on_stdout() {
     assert!(!format!("{outcome:?}").contains(KEY), "S12");
 }
 
+/// A file that holds the model only has no servers, and those inside this executable can be named.
+#[test]
+fn a_server_inside_this_executable_can_be_named() {
+    let modelled = Modelled::start([echo(), ModelReply::saying("It said hi.")], "");
+    let words = ["chat", "--once", "--server", "demo", "--yes", "Say hi"];
+    let outcome = modelled.run(&words, None).expect(0);
+    assert_eq!(outcome.stdout, "It said hi.\n");
+    assert!(outcome.stderr.contains("demo/echo: done"), "{outcome:?}");
+}
+
 #[test]
 fn events_are_lines_of_json() {
     let modelled = Modelled::start([echo(), ModelReply::saying("ok")], &demo());

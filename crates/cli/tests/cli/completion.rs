@@ -62,12 +62,15 @@ fn names_and_arguments_come_from_the_manifest() {
 #[test]
 fn servers_inside_the_program_are_completed() {
     let home = Folder::new("unconfigured");
-    for server in ["demo", "lisp", "notes"] {
+    for server in ["demo", "lisp", "notes", "speckit"] {
         home.run(&["tools", server]).expect(0);
     }
     for (words, expected) in [
-        (&["tools", ""][..], &["demo", "lisp", "notes"][..]),
-        (&["serve", ""], &["demo", "lisp", "notes"]),
+        (
+            &["tools", ""][..],
+            &["demo", "lisp", "notes", "speckit"][..],
+        ),
+        (&["serve", ""], &["demo", "lisp", "notes", "speckit"]),
         (&["call", "ec"], &["echo"]),
         (&["call", "lisp/"], &["lisp/evaluate-lisp"]),
         (&["call", "lisp/evaluate-lisp", "co"], &["code="]),

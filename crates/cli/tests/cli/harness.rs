@@ -196,6 +196,12 @@ pub(crate) fn everything() -> Vec<String> {
     words(&["node", &installed(script).display().to_string()])
 }
 
+/// The time server as it was before the modern era.
+pub(crate) fn old_time() -> Vec<String> {
+    let program = installed("python-legacy/bin/mcp-server-time");
+    words(&[&program.display().to_string()])
+}
+
 /// The time server of both eras.
 pub(crate) fn time() -> Vec<String> {
     let program = installed("python-modern/bin/mcp-server-time");

@@ -25,11 +25,13 @@ fn the_program() {
       read         Read a resource
       prompt       Get a prompt, filled in
       watch        Print changes of resources and lists as they happen, until Ctrl-C
+      web          Open the console: every server in one page of the browser, and an HTTP API
       chat         Talk to a model that uses the servers
       serve        Be one of the ready-made servers
       up           Keep the configured servers running, so that commands need not start them
       down         End the background process and the servers it keeps
       tap          Stand between a client and a server, and record what they say
+      record       Record what a server offers, and calls of your choice
       show         Show what a recording holds: the requests, or every message, or one of them
       diff         Compare two recordings: what is offered, how calls are answered, how long they take
       replay       Ask a server again what was recorded, and compare its answers
@@ -199,9 +201,12 @@ fn every_command_has_an_example_and_shows_where_the_server_goes() {
         "watch",
         "doctor",
         "verify",
+        "record",
     ] {
         let help = help(&[command, "--help"]);
         assert!(help.contains("[-- <COMMAND>...]"), "{help}");
+        let offers_record = !["verify", "record"].contains(&command);
+        assert_eq!(help.contains("--record <FILE>"), offers_record, "{help}");
     }
     for words in [
         &["ls"][..],
@@ -216,6 +221,7 @@ fn every_command_has_an_example_and_shows_where_the_server_goes() {
         &["logs"],
         &["doctor"],
         &["verify"],
+        &["record"],
         &["trust"],
         &["completions"],
         &["man"],

@@ -44,7 +44,13 @@ mod several;
 #[cfg(unix)]
 mod signals;
 #[cfg(unix)]
+mod speckit;
+#[cfg(unix)]
 mod tap;
 #[cfg(unix)]
 mod terminal;
 mod trust;
+#[cfg(all(unix, feature = "ui"))]
+mod ui;
+#[cfg(all(unix, feature = "web"))]
+mod web;

@@ -2,7 +2,8 @@
 
 use serde_json::json;
 
-use crate::harness::{Scratch, everything, recorded, run_on, time};
+use crate::configured::home;
+use crate::harness::{Scratch, everything, finish, recorded, run_on, time, toml_server};
 
 #[test]
 fn everything_lists_its_tools() {
@@ -105,6 +106,34 @@ fn everything_runs_a_tool_that_must_be_a_task() {
     ];
     run_on(&server, &words).expect(6);
     record.wait_for("tasks/cancel");
+}
+
+/// The same by the process that keeps it running.
+#[test]
+fn everything_runs_such_a_tool_in_the_background() {
+    let record = Scratch::new("everything-kept-task");
+    let server = toml_server("everything", &recorded(&everything(), &record));
+    let home = home("everything-kept", &server);
+    let kept = |words: &[&str]| {
+        let mut command = home.attache();
+        finish(command.env("XDG_RUNTIME_DIR", home.path()).args(words))
+    };
+    kept(&["up"]).expect(0);
+    let words = ["call", "simulate-research-query", "topic=tea", "--json"];
+    let document = kept(&words).expect(0).document();
+    let text = document["content"][0]["text"].as_str().unwrap();
+    assert!(text.contains("Research Report: tea"), "{text}");
+    let words = [
+        "call",
+        "simulate-research-query",
+        "topic=tea",
+        "--timeout",
+        "1s",
+    ];
+    kept(&words).expect(6);
+    record.wait_for("tasks/cancel");
+    assert_eq!(record.text().matches("\"initialize\"").count(), 1);
+    kept(&["down"]).expect(0);
 }
 
 #[test]

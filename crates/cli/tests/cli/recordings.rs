@@ -5,7 +5,7 @@ use std::process::Stdio;
 
 use serde_json::json;
 
-use crate::harness::{Folder, attache, builtin, finish, toml_server};
+use crate::harness::{Folder, attache, builtin, finish, old_time, time, toml_server};
 use crate::tap::{mocked, tapped};
 
 #[test]
@@ -166,6 +166,10 @@ fn two_versions_of_a_server_are_told_apart() {
         ];
         home.write(file, &(lines.join("\n") + "\n"));
     };
+    let one = r#"{"seq":1,"t_us":0,"dir":"stderr","conn":1,"text":"hello"}"#;
+    home.write("one.mcprec", &format!("{header}\n{one}\n"));
+    let shown = home.run(&["show", "one.mcprec"]).expect(0).stdout;
+    assert!(shown.contains(", 1 line in "), "{shown}");
     write("a.mcprec", "integer", 1_010, "");
     write("b.mcprec", "number", 90_020, r#",{"name":"sub"}"#);
     let same = home
@@ -189,6 +193,44 @@ fn two_versions_of_a_server_are_told_apart() {
     assert_eq!(document["offers"][0]["differences"][0]["after"], "number");
     home.run(&["diff", "a.mcprec", "b.mcprec", "--exit-code"])
         .expect(5);
+}
+
+/// The same with a real server, recorded twice, and with another version of it.
+#[test]
+fn a_server_is_recorded_by_asking_it_and_compared_with_another_version() {
+    let home = Folder::new("record-verb");
+    let record = |file: &str, server: &[String], call: &str| {
+        let mut command = home.attache();
+        command.args(["record", "--out", file, "--call", call, "--json", "--"]);
+        let document = finish(command.args(server)).expect(0).document();
+        assert_eq!(document["calls"], 1, "{document}");
+    };
+    let echo = r#"echo={"message":"hi"}"#;
+    record("a.mcprec", &builtin(), echo);
+    record("b.mcprec", &builtin(), echo);
+    let shown = home.run(&["show", "a.mcprec"]).expect(0).stdout;
+    for expected in ["tools/list", "prompts/list", "tools/call echo"] {
+        assert!(shown.contains(expected), "{expected} in {shown}");
+    }
+    // How long it took is the machine's affair.
+    let words = ["diff", "a.mcprec", "b.mcprec", "--exit-code"];
+    let same = home.run(&[&words[..], &["--slower-ms", "600000"]].concat());
+    assert!(same.expect(0).stdout.contains("nothing changed"));
+    let mut mock = attache();
+    mock.args(["call", "echo", "message=hi", "--"]);
+    let mock = finish(mock.args(mocked(&home.path().join("a.mcprec"), &[])));
+    assert_eq!(mock.expect(0).stdout, "hi\n");
+
+    let now = r#"get_current_time={"timezone":"Europe/Paris"}"#;
+    record("old.mcprec", &old_time(), now);
+    record("new.mcprec", &time(), now);
+    let changed = home
+        .run(&["diff", "old.mcprec", "new.mcprec"])
+        .expect(0)
+        .stdout;
+    assert!(changed.contains("changed: tool convert_time"), "{changed}");
+    home.run(&["record", "--out", "n.mcprec", "--call", "echo=no JSON"])
+        .expect(2);
 }
 
 #[test]

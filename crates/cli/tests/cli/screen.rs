@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use portable_pty::{Child, CommandBuilder, PtySize, SlavePty, native_pty_system};
+use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, SlavePty, native_pty_system};
 
 /// How long anything may take that a test waits for on a screen: twenty servers start meanwhile.
 const PATIENCE: Duration = Duration::from_secs(240);
@@ -21,6 +21,7 @@ pub(crate) struct Screen {
     keyboard: Box<dyn Write + Send>,
     seen: Arc<Mutex<Seen>>,
     device: PathBuf,
+    master: Box<dyn MasterPty + Send>,
     _slave: Box<dyn SlavePty + Send>,
 }
 
@@ -63,7 +64,6 @@ impl Screen {
         }));
         let shared = seen.clone();
         std::thread::spawn(move || {
-            let _master = pair.master;
             let mut chunk = [0; 4096];
             while let Ok(length @ 1..) = reader.read(&mut chunk) {
                 let mut seen = shared.lock().unwrap();
@@ -76,6 +76,7 @@ impl Screen {
             keyboard,
             seen,
             device,
+            master: pair.master,
             _slave: pair.slave,
         }
     }
@@ -101,6 +102,44 @@ impl Screen {
     pub(crate) fn type_in(&mut self, keys: &str) {
         self.keyboard.write_all(keys.as_bytes()).unwrap();
         self.keyboard.flush().unwrap();
+    }
+
+    /// Gives the terminal another size.
+    #[cfg(feature = "ui")]
+    pub(crate) fn resize(&mut self, columns: u16, rows: u16) {
+        let size = PtySize {
+            rows,
+            cols: columns,
+            pixel_width: 0,
+            pixel_height: 0,
+        };
+        let mut seen = self.seen.lock().unwrap();
+        let (high, wide) = (rows.try_into().unwrap(), columns.try_into().unwrap());
+        seen.terminal.screen_mut().set_size(high, wide);
+        self.master.resize(size).unwrap();
+    }
+
+    /// Whether a full-screen program has the terminal.
+    #[cfg(feature = "ui")]
+    pub(crate) fn is_full_screen(&self) -> bool {
+        self.seen
+            .lock()
+            .unwrap()
+            .terminal
+            .screen()
+            .alternate_screen()
+    }
+
+    /// Everything that was written to the terminal.
+    #[cfg(feature = "ui")]
+    pub(crate) fn bytes(&self) -> Vec<u8> {
+        self.seen.lock().unwrap().bytes.clone()
+    }
+
+    /// The process of the command.
+    #[cfg(feature = "ui")]
+    pub(crate) fn process(&self) -> u32 {
+        self.child.process_id().unwrap()
     }
 
     /// Waits until it has ended: its exit code, and the rows it leaves.

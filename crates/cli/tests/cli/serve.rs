@@ -95,16 +95,17 @@ fn its_help() {
     insta::assert_snapshot!(run(&["serve", "--help"]).expect(0).stdout, @"
     Be one of the ready-made servers
 
-    Usage: attache serve [OPTIONS] <SERVER>
+    Usage: attache serve [OPTIONS] <SERVER> [-- <AGENT>...]
 
     Arguments:
       <SERVER>
               Which server
 
               Possible values:
-              - demo:  A few tools, resources and a prompt to try things out
-              - lisp:  Evaluates Scheme programs with every resource bounded
-              - notes: A folder of Markdown: every note a resource, search, sync by git
+              - demo:    A few tools, resources and a prompt to try things out
+              - lisp:    Evaluates Scheme programs with every resource bounded
+              - notes:   A folder of Markdown: every note a resource, search, sync by git
+              - speckit: From an idea to a specification, a plan, tasks and their implementation
 
     Options:
           --http <ADDR>
@@ -165,9 +166,26 @@ fn its_help() {
           --write
               Offer tools that save notes and commit them
 
+    Speckit:
+          --project <DIR>
+              The project; without it the nearest folder with specs or a repository in it
+
+          --writer <WRITER>
+              Who writes documents
+
+              Possible values:
+              - auto:  The first of these that is there
+              - agent: The agent
+              - model: The client's model, through sampling
+              - plain: Without a model: structures what is there
+
+      [AGENT]...
+              A program that reads a prompt on stdin, and its arguments
+
     Example:
       attache tools -- attache serve lisp
       attache serve demo --http 8080 --era legacy
       attache call search_notes query=morning -- attache serve notes --dir ~/notes
+      attache tools -- attache serve speckit -- claude -p
     ");
 }

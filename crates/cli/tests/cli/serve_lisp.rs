@@ -6,7 +6,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 
 use serde_json::{Value, json};
 
-use crate::harness::{attache, run_on};
+use crate::harness::{Folder, attache, run_on};
 
 /// The server as a child, spoken to in bytes.
 struct Served {
@@ -84,6 +84,34 @@ fn call(id: u64, arguments: &Value) -> Value {
 }
 
 /// Seed 002: malformed requests one by one, then a good handshake on the same stream.
+/// A session that had to make room says so when it is asked for again.
+#[test]
+fn a_session_that_made_room_says_so() {
+    let folder = Folder::new("lisp-evicted");
+    let line = |session: usize| {
+        let arguments = json!({"code": "(define x 1)", "session": format!("s{session}")});
+        json!({"tool": "evaluate-lisp", "arguments": arguments}).to_string()
+    };
+    let lines: Vec<String> = (0..17).chain([0]).map(line).collect();
+    folder.write("calls.jsonl", &lines.join("\n"));
+    let words = [
+        "batch",
+        "calls.jsonl",
+        "--concurrency",
+        "1",
+        "--server",
+        "lisp",
+    ];
+    let outcome = folder.run(&words).expect(5);
+    let last = outcome.stdout.lines().last().unwrap();
+    assert!(last.contains("made room for newer ones"), "{last}");
+    assert_eq!(
+        outcome.stdout.matches("isError\":true").count(),
+        1,
+        "{outcome:?}"
+    );
+}
+
 #[test]
 fn seed_002_broken_lines_get_their_errors_and_the_handshake_still_works() {
     let mut served = Served::start();

@@ -315,6 +315,34 @@ fn the_typescript_client_of_the_modern_era_notices_neither_tap_nor_mock() {
     same_three_times("tap-ts2", &builtin(), ask);
 }
 
+/// The Inspector without its window, which starts the server for each request.
+#[test]
+fn the_inspector_notices_neither_tap_nor_mock() {
+    let questions = [
+        &["tools/list"][..],
+        &[
+            "tools/call",
+            "--tool-name",
+            "get-sum",
+            "--tool-arg",
+            "a=2",
+            "b=3",
+        ],
+    ];
+    let inspector = "inspector/node_modules/@modelcontextprotocol/inspector-cli/build/index.js";
+    same_three_times("tap-inspector", &everything(), |target| {
+        let answers = questions.map(|question| {
+            let mut command = Command::new("node");
+            // Only the first word of the server stands before its own options.
+            let (program, arguments) = target.split_first().unwrap();
+            command.arg(installed(inspector)).arg(program);
+            command.arg("--method").args(question);
+            json_of(command.arg("--").args(arguments))
+        });
+        json!(answers)
+    });
+}
+
 #[test]
 fn the_python_client_notices_neither_tap_nor_mock_in_either_era() {
     let questions = json!([
@@ -365,6 +393,18 @@ impl Running {
         }
     }
 
+    /// A tap before a server, which records into `s.mcprec`.
+    fn tap(target: &str, home: &Folder) -> Self {
+        let words = ["tap", "--record", "s.mcprec", "--http", "127.0.0.1:0"];
+        Self::start(&[&words[..], &["--target", target]].concat(), home)
+    }
+
+    /// Its address without the path.
+    fn address(&self) -> String {
+        let address = self.url.strip_prefix("http://").unwrap();
+        address.split('/').next().unwrap().to_owned()
+    }
+
     fn stop(mut self) -> Option<i32> {
         signal(&self.child, "TERM");
         self.child.wait().unwrap().code()
@@ -392,16 +432,7 @@ fn clients_over_http_notice_neither_tap_nor_mock() {
     for (name, server, ask) in cases {
         let home = Folder::new(&format!("tap-http-{name}"));
         let direct = ask(&[server.url().to_owned()]);
-        let words = [
-            "tap",
-            "--record",
-            "s.mcprec",
-            "--http",
-            "127.0.0.1:0",
-            "--target",
-            server.url(),
-        ];
-        let tap = Running::start(&words, &home);
+        let tap = Running::tap(server.url(), &home);
         assert_eq!(
             ask(std::slice::from_ref(&tap.url)),
             direct,
@@ -432,24 +463,8 @@ fn s1_a_page_cannot_reach_a_server_through_the_tap() {
     use std::net::TcpStream;
     let server = Listening::fastmcp().unwrap();
     let home = Folder::new("tap-s1");
-    let words = [
-        "tap",
-        "--record",
-        "s.mcprec",
-        "--http",
-        "127.0.0.1:0",
-        "--target",
-        server.url(),
-    ];
-    let tap = Running::start(&words, &home);
-    let address = tap
-        .url
-        .strip_prefix("http://")
-        .unwrap()
-        .split('/')
-        .next()
-        .unwrap()
-        .to_owned();
+    let tap = Running::tap(server.url(), &home);
+    let address = tap.address();
     let status = |host: &str, origin: &str| {
         let mut stream = TcpStream::connect(&address).unwrap();
         let origin = match origin {
@@ -507,18 +522,8 @@ fn slow_server() -> (
 fn events_pass_at_once_and_headers_end_to_end() {
     let (url, served, go_on) = slow_server();
     let home = Folder::new("tap-events");
-    let words = [
-        "tap",
-        "--record",
-        "s.mcprec",
-        "--http",
-        "127.0.0.1:0",
-        "--target",
-        &url,
-    ];
-    let tap = Running::start(&words, &home);
-    let address = tap.url.strip_prefix("http://").unwrap();
-    let address = address.split('/').next().unwrap().to_owned();
+    let tap = Running::tap(&url, &home);
+    let address = tap.address();
     let mut stream = std::net::TcpStream::connect(&address).unwrap();
     let request = format!(
         "POST /mcp?a=b HTTP/1.1\r\nHost: {address}\r\nAuthorization: Bearer s3cret-token\r\nX-Mine: yes\r\nX-Hop: no\r\nConnection: x-hop\r\nAccept-Encoding: gzip\r\nContent-Length: 2\r\n\r\n{{}}"

@@ -11,7 +11,7 @@ use attache_client::{
 
 use super::{
     CacheUse, CallLogging, CallRetry, ChatApi, ChatTools, Decision, Dialect, Grant, HttpFlavor,
-    Profile, ReadOnlyHint, RestartWhen, RetryOn, Start,
+    Profile, ReadOnlyHint, RestartWhen, RetryOn, SpeckitWriter, Start, UiTheme,
 };
 
 /// The words of some choices.
@@ -39,6 +39,11 @@ pub(super) const TRANSPORTS: [(&str, Way); 4] = [
     ("http", Way::Http(HttpFlavor::Streamable)),
     ("streamable-http", Way::Http(HttpFlavor::Streamable)),
     ("sse", Way::Http(HttpFlavor::Sse)),
+];
+pub(super) const UI_THEMES: [(&str, UiTheme); 3] = [
+    ("auto", UiTheme::Auto),
+    ("light", UiTheme::Light),
+    ("dark", UiTheme::Dark),
 ];
 pub(super) const PROFILES: [(&str, Profile); 3] = [
     ("standard", Profile::Standard),
@@ -134,6 +139,12 @@ pub(super) const CALL_RETRIES: [(&str, CallRetry); 3] = [
 pub(super) const CHAT_APIS: [(&str, ChatApi); 2] = [
     ("openai", ChatApi::OpenAi),
     ("anthropic", ChatApi::Anthropic),
+];
+pub(super) const SPECKIT_WRITERS: [(&str, SpeckitWriter); 4] = [
+    ("auto", SpeckitWriter::Auto),
+    ("agent", SpeckitWriter::Agent),
+    ("model", SpeckitWriter::Model),
+    ("plain", SpeckitWriter::Plain),
 ];
 pub(super) const CHAT_TOOLS: [(&str, ChatTools); 4] = [
     ("auto", ChatTools::Auto),

@@ -7,11 +7,12 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use attache_client::EraChoice;
+use attache_client::protocol::Implementation;
 
-use super::Transport;
+use super::{Profile, Transport};
 
 /// A server, not yet expanded.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Draft {
     /// How to reach it; its texts may hold references to variables.
     pub transport: Transport,
@@ -27,6 +28,10 @@ pub struct Draft {
     pub exclude: Vec<String>,
     /// The era, if the file says so.
     pub era: Option<EraChoice>,
+    /// The profile that fits the tool.
+    pub profile: Option<Profile>,
+    /// How the tool names itself to the server, if the server may expect it.
+    pub client: Option<Implementation>,
 }
 
 impl Draft {
@@ -59,6 +64,8 @@ impl Draft {
             include: Vec::new(),
             exclude: Vec::new(),
             era: None,
+            profile: None,
+            client: None,
         }
     }
 }

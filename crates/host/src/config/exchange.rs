@@ -12,7 +12,7 @@ use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, TableLike, value};
 
 use super::discover::{Discovered, own_drafts};
 use super::references_out::for_vs_code;
-use super::{Draft, HttpFlavor, ServerName};
+use super::{Draft, HttpFlavor, ServerName, choices};
 use crate::state_file;
 
 /// What to do with a server whose name is taken by a different one.
@@ -255,6 +255,17 @@ fn toml_of(draft: &Draft) -> Table {
             table.insert("era", value("legacy"));
         }
         Some(EraChoice::Auto) | None => {}
+    }
+    let profile = choices::PROFILES
+        .iter()
+        .find(|(_, it)| Some(*it) == draft.profile);
+    if let Some((name, _)) = profile {
+        table.insert("profile", value(*name));
+    }
+    if let Some(client) = &draft.client {
+        let named = [("name", &client.name), ("version", &client.version)];
+        let named: InlineTable = named.iter().map(|(key, it)| (*key, it.as_str())).collect();
+        table.insert("client", value(named));
     }
     let mut timeouts = InlineTable::new();
     for (key, time) in [

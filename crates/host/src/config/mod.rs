@@ -18,6 +18,8 @@ mod references_out;
 mod search;
 mod section;
 mod server_table;
+mod speckit;
+mod ui;
 
 pub mod discover;
 pub mod reference;
@@ -41,3 +43,5 @@ pub use pattern::Pattern;
 pub use profile::Profile;
 pub use read::SINGLE_SERVER;
 pub use search::{FILE_NAME, Found, find, user_file};
+pub use speckit::{SpeckitConfig, SpeckitWriter};
+pub use ui::{UiConfig, UiTheme};

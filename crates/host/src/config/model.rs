@@ -14,7 +14,7 @@ use std::time::Duration;
 use attache_client::Server;
 use attache_client::protocol::Implementation;
 
-use super::{ChatConfig, Pattern, Secret};
+use super::{ChatConfig, Pattern, Secret, SpeckitConfig, UiConfig};
 
 /// All servers and what holds for them together.
 #[derive(Clone, Debug)]
@@ -34,6 +34,10 @@ pub struct Config {
     pub log: LogRules,
     /// The model to talk to; nothing of it if the file does not say, or may not.
     pub chat: ChatConfig,
+    /// The spec workflow: who writes, and where the specs are.
+    pub speckit: SpeckitConfig,
+    /// How the terminal UI looks and which keys it has; nothing of it if the file may not say.
+    pub ui: UiConfig,
     /// What was wrong with the file. A bad server is missing from `servers` and named here; its
     /// neighbours are not touched (invariant 9).
     pub problems: Vec<Problem>,
@@ -56,6 +60,8 @@ impl Default for Config {
             concurrent_starts: default_concurrent_starts(),
             log: LogRules::default(),
             chat: ChatConfig::default(),
+            speckit: SpeckitConfig::default(),
+            ui: UiConfig::default(),
             problems: Vec::new(),
         }
     }

@@ -14,6 +14,8 @@ use super::choices;
 use super::search::Found;
 use super::section::{Complaint, Expansion, Place, Reading, Section};
 use super::server_table::{read_client, read_policy, read_server};
+use super::speckit::read_speckit;
+use super::ui::read_ui;
 use super::{Config, Origin, ServerName, Severity, Source, UserEnvironment};
 use crate::state_file;
 
@@ -121,6 +123,12 @@ fn read_root(root: &Section<'_>, origin: Origin, reading: &Reading<'_>, config: 
     }
     if let Some(chat) = root.section("chat") {
         config.chat = read_chat(&chat, origin);
+    }
+    if let Some(speckit) = root.section("speckit") {
+        config.speckit = read_speckit(&speckit, origin);
+    }
+    if let Some(ui) = root.section("ui") {
+        config.ui = read_ui(&ui, origin);
     }
 }
 

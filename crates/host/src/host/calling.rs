@@ -62,6 +62,12 @@ impl Call {
         self
     }
 
+    /// Sends metadata along. What the protocol itself says there stays.
+    pub fn meta(mut self, key: impl Into<String>, value: Json) -> Self {
+        self.options.meta.push((key.into(), value));
+        self
+    }
+
     /// Asks the server for progress and listens to it.
     pub fn on_progress(mut self, listener: impl FnMut(ProgressParams) + Send + 'static) -> Self {
         self.options.listen(listener);

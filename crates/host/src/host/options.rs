@@ -5,7 +5,7 @@ use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use attache_client::Request;
-use attache_client::protocol::{Method, ProgressParams};
+use attache_client::protocol::{Json, Method, ProgressParams};
 use parking_lot::Mutex;
 
 use super::server_handle::ServerHandle;
@@ -22,6 +22,8 @@ pub(crate) struct RequestOptions {
     pub(crate) timeout: Option<Duration>,
     /// How long to wait altogether, however much progress there is.
     pub(crate) maximum: Option<Duration>,
+    /// Metadata to send along.
+    pub(crate) meta: Vec<(String, Json)>,
     on_progress: Option<ProgressListener>,
     /// Where progress is written down, if anybody listens to it.
     progress_log: Option<ProgressLog>,
@@ -50,6 +52,9 @@ impl RequestOptions {
         }
         if let Some(maximum) = self.maximum {
             request = request.maximum(maximum);
+        }
+        for (key, value) in &self.meta {
+            request = request.meta(key, value);
         }
         let listener = self.on_progress.clone();
         // A face that follows what happens wants to see how far everything is.

@@ -192,6 +192,23 @@ mcpServers:
         r#"{ "mcpServers": { "modern-one": { "type": "streamable-http",
              "url": "http://localhost:9000/mcp", "protocolEra": "modern" } } }"#,
     ),
+    (
+        ".spec-tui.toml",
+        r#"[mcp]
+        transport = "stdio"
+        command = "claude"
+        args = ["--mcp"]
+        timeout_seconds = 90
+        [ui]
+        refresh_rate_ms = 50
+        vim_navigation = true
+        [git]
+        specs_directory = "specs"
+        main_branch = "main"
+        [worktree]
+        directory = ".worktrees"
+        "#,
+    ),
     // The project the user is in.
     (
         "work/app/.mcp.json",
@@ -296,6 +313,7 @@ fn every_format_is_found_with_the_right_transport() {
         ("lm-studio", "hf", "http", user),
         ("kiro", "kiro-aws", "stdio", user),
         ("inspector", "modern-one", "http", user),
+        ("spec-tui", "spec-tui", "stdio", user),
     ];
     expected.sort_by_key(|(source, name, ..)| (*source, *name));
     assert_eq!(shown, expected);
@@ -435,6 +453,16 @@ fn what_could_not_be_carried_over_is_said() {
             &["FETCH_TOKEN is not taken from a keychain: set the variable"],
         ),
         ("kiro-aws", &[]),
+        (
+            "spec-tui",
+            &[
+                "\"git.main_branch\" is not carried over",
+                "\"git.specs_directory\" is called specs_directory in [speckit] here",
+                "\"ui.refresh_rate_ms\" is not needed: the screen is drawn when something changes",
+                "\"ui.vim_navigation\" is not needed: h, j, k, l and the arrows both work",
+                "\"worktree.directory\" is not carried over",
+            ],
+        ),
         ("playwright", &[]),
     ] {
         assert_eq!(server(&discovery, name).notes, expected, "{name}");

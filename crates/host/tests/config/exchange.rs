@@ -53,6 +53,38 @@ fn import_keeps_comments_and_order() {
     assert!(matches!(again.outcomes[0], ImportOutcome::Present(_)));
 }
 
+/// Seeds row 53: what stands in the file of seed 003's tool speaks as that seed has it, in both
+/// transports, once it is imported.
+#[test]
+fn spec_tui_is_imported_with_its_manners() {
+    let source = SOURCES.iter().find(|it| it.name == "spec-tui").unwrap();
+    let file = Path::new("/home/me/.spec-tui.toml");
+    let read = |text: &str| read_text_of(source, file, text).servers;
+    let stdio = read("[mcp]\ncommand = 'claude'\nargs = ['--mcp']\ntimeout_seconds = 90\n");
+    let imported = import("", &stdio, OnClash::LeaveOut).unwrap();
+    let expected = "# From spec-tui: /home/me/.spec-tui.toml\n[servers.spec-tui]\ncommand = \
+                    \"claude\"\nargs = [\"--mcp\"]\nprofile = \"workflow\"\nclient = { name = \
+                    \"spec-tui\", version = \"0.1.0\" }\ntimeouts = { call = 90000 }\n";
+    assert_eq!(imported.text.trim_start(), expected);
+    let again = import(&imported.text, &stdio, OnClash::Rename).unwrap();
+    assert_eq!(again.text, imported.text, "a second import changes nothing");
+
+    let config = crate::read(&imported.text);
+    assert_eq!(config.problems, []);
+    let settings = config.servers["spec-tui"].settings();
+    assert_eq!(settings.identity.name, "spec-tui");
+    assert_eq!(settings.identity.version, "0.1.0");
+    assert_eq!(settings.quirks, attache_client::Quirks::lsp());
+    assert_eq!(settings.timeouts.call.as_secs(), 90);
+
+    let http = read("[mcp]\ntransport = 'http'\nendpoint = 'http://localhost:8080/mcp'\n");
+    let imported = import("", &http, OnClash::LeaveOut).unwrap();
+    let server = &crate::read(&imported.text).servers["spec-tui"];
+    let http = server.server.transport().http().unwrap();
+    assert_eq!(http.url, "http://localhost:8080/mcp");
+    assert_eq!(server.settings().identity.name, "spec-tui");
+}
+
 #[test]
 fn a_taken_name_is_never_overwritten_silently() {
     let servers = discovered(r#"{"mcpServers": {"notes": {"command": "other"}}}"#);

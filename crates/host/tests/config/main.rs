@@ -9,6 +9,7 @@ mod exchange;
 mod file;
 mod no_panics;
 mod reference;
+mod speckit;
 mod wire;
 
 use std::path::Path;

@@ -271,77 +271,51 @@ fn foreign_references(value: &Value, found: &mut Vec<String>) {
 }
 
 async fn output_schemas(peer: &mut Peer, _: &Bench) -> Result<Finding, Trouble> {
-    let listed = match tools(peer).await? {
-        Ok(listed) => listed,
-        Err(finding) => return Ok(finding),
-    };
-    let mut complaints = Vec::new();
-    let mut count = 0;
-    for tool in &listed.items {
+    let needs_object = peer.revision < Revision::V2026_07_28;
+    let judge = |tool: &Value, complaints: &mut Vec<String>| {
         let Some(schema) = tool.get("outputSchema") else {
-            continue;
+            return 0;
         };
-        count += 1;
-        let needs_object = peer.revision < Revision::V2026_07_28;
-        if needs_object && schema["type"] != "object" {
-            let kind = &schema["type"];
-            complaints.push(format!(
-                "the outputSchema of {} has the type {kind}",
-                name(tool)
-            ));
+        let (name, kind) = (name(tool), &schema["type"]);
+        if needs_object && kind != "object" {
+            complaints.push(format!("the outputSchema of {name} has the type {kind}"));
         }
         if let Some(problem) = schema_problem(schema) {
-            complaints.push(format!("the outputSchema of {}: {problem}", name(tool)));
+            complaints.push(format!("the outputSchema of {name}: {problem}"));
         }
-    }
-    Ok(match count {
-        0 => not_offered("no tool has an outputSchema"),
-        count => Finding::of(&complaints, format!("{count} schemas")),
-    })
+        1
+    };
+    judge_each(peer, "no tool has an outputSchema", "schemas", judge).await
 }
 
 async fn annotations(peer: &mut Peer, _: &Bench) -> Result<Finding, Trouble> {
-    let listed = match tools(peer).await? {
-        Ok(listed) => listed,
-        Err(finding) => return Ok(finding),
-    };
     let hints = [
         "readOnlyHint",
         "destructiveHint",
         "idempotentHint",
         "openWorldHint",
     ];
-    let mut complaints = Vec::new();
-    let mut count = 0;
-    for tool in &listed.items {
+    let judge = |tool: &Value, complaints: &mut Vec<String>| {
         let Some(annotations) = tool.get("annotations").filter(|it| !it.is_null()) else {
-            continue;
+            return 0;
         };
-        count += 1;
         for hint in hints {
             let value = &annotations[hint];
             if !(value.is_null() || value.is_boolean()) {
                 complaints.push(format!("{}.{hint} is {value}", name(tool)));
             }
         }
-    }
-    Ok(match count {
-        0 => not_offered("no tool has annotations"),
-        count => Finding::of(&complaints, format!("{count} tools with annotations")),
-    })
+        1
+    };
+    let what = "tools with annotations";
+    judge_each(peer, "no tool has annotations", what, judge).await
 }
 
 async fn mirrored(peer: &mut Peer, _: &Bench) -> Result<Finding, Trouble> {
-    let listed = match tools(peer).await? {
-        Ok(listed) => listed,
-        Err(finding) => return Ok(finding),
-    };
-    let mut complaints = Vec::new();
-    let mut count = 0;
-    for tool in &listed.items {
+    let judge = |tool: &Value, complaints: &mut Vec<String>| {
         let mut headers = Vec::new();
         walk_annotations(&tool["inputSchema"], Place::Reached, &mut headers);
-        count += headers.len();
+        let count = headers.len();
         let mut seen = BTreeSet::new();
         for (header, problem) in headers {
             let again = !seen.insert(header.to_ascii_lowercase());
@@ -350,10 +324,28 @@ async fn mirrored(peer: &mut Peer, _: &Bench) -> Result<Finding, Trouble> {
                 complaints.push(format!("{}: the header {header:?} {problem}", name(tool)));
             }
         }
-    }
+        count
+    };
+    judge_each(peer, "no argument is mirrored", "annotations", judge).await
+}
+
+/// Judges each tool. `judge` says how many such things the tool has, and complains.
+async fn judge_each(
+    peer: &mut Peer,
+    none: &str,
+    what: &str,
+    judge: impl Fn(&Value, &mut Vec<String>) -> usize,
+) -> Result<Finding, Trouble> {
+    let listed = match tools(peer).await? {
+        Ok(listed) => listed,
+        Err(finding) => return Ok(finding),
+    };
+    let mut complaints = Vec::new();
+    let tools = listed.items.iter();
+    let count: usize = tools.map(|tool| judge(tool, &mut complaints)).sum();
     Ok(match count {
-        0 => not_offered("no argument is mirrored"),
-        count => Finding::of(&complaints, format!("{count} annotations")),
+        0 => not_offered(none),
+        count => Finding::of(&complaints, format!("{count} {what}")),
     })
 }
 

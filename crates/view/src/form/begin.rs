@@ -127,12 +127,7 @@ impl State {
     }
 
     /// Adds a member with a name of one's own to an object and tells where it stands.
-    pub fn add_member(
-        &mut self,
-        form: &Form,
-        object: &Field,
-        name: &str,
-    ) -> Result<Path, Problem> {
+    pub fn add_member(&mut self, form: &Form, object: &Field, name: &str) -> Result<Path, Problem> {
         let path = object.path.key(name);
         if self.get(&path).is_some() {
             return Err(Problem::new(&path, "syntax", "is there already"));

@@ -81,12 +81,20 @@ impl State {
     /// All that is wrong: texts that say no value first, then what the schema finds. An object that
     /// is not begun lacks what an empty one lacks.
     pub fn check(&self, form: &Form) -> Report {
-        let fields = self.field(form);
+        self.check_fields(form, &self.field(form))
+    }
+
+    /// The same, with the fields of the form for this value at hand.
+    pub fn check_fields(&self, form: &Form, fields: &Field) -> Report {
         let mut report = match (&self.value, &fields.kind) {
             (Some(value), _) => form.check(value),
             (None, Kind::Object(_)) => form.check(&Value::Object(Object::default())),
             (None, _) => Report::default(),
         };
+        // What a field held before is not what is wrong with it.
+        report
+            .problems
+            .retain(|problem| !self.drafts.contains_key(&problem.path));
         let unread = self.drafts.iter().filter_map(|(path, text)| {
             let field = fields.find(path);
             field.map_or_else(

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use attache_testkit::chaos::{Action, Reply, Script, When};
+use attache_testkit::chaos::{Action, Reply, Script, TaskPlan, When};
 use attache_testkit::guard::{PATIENCE, guarded};
 use serde_json::{Value, json};
 
@@ -381,6 +381,43 @@ fn a_server_asks_the_user_over_the_api() {
             called["result_json"].as_str().unwrap().contains("42"),
             "{called}"
         );
+        rig.close().await;
+    });
+}
+
+#[test]
+fn a_tool_runs_as_a_task_and_a_task_is_cancelled() {
+    guarded(async || {
+        let done = json!({"content": [{"type": "text", "text": "done"}]});
+        let quick = Reply::task(TaskPlan::completing(Duration::ZERO, done));
+        let script = Script::legacy("2025-11-25")
+            .on(When::tool("quick"), [quick.into()])
+            .on(
+                When::tool("endless"),
+                [Reply::task(TaskPlan::endless()).into()],
+            );
+        let rig = Rig::new(&[("chaos", script)]).await;
+        let task = |tool: &str, wait: bool| {
+            format!(
+                r#"{{"server_name":"chaos","tool_name":"{tool}","as_task":true,"wait":{wait},"origin":"person"}}"#
+            )
+        };
+        let ended = rig.post("/use_mcp_tool", &task("quick", true)).await.json();
+        assert_eq!(ended["as_task"], true);
+        assert_eq!(ended["document"]["blocks"][0]["text"], "done", "{ended}");
+
+        let begun = rig
+            .post("/use_mcp_tool", &task("endless", false))
+            .await
+            .json();
+        let call = begun["call"]["call"].clone();
+        rig.launches[0]
+            .wait_received_of("tasks/get", 2, PATIENCE)
+            .unwrap();
+        let cancelled = rig.delete(&format!("/calls/{call}")).await.json();
+        assert_eq!(cancelled["call"]["ending"], "cancelled");
+        let told = rig.launches[0].wait_received_of("tasks/cancel", 1, PATIENCE);
+        assert_eq!(told.unwrap().len(), 1);
         rig.close().await;
     });
 }

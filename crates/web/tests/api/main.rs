@@ -1,5 +1,11 @@
 //! The API over real sockets, with real servers in real processes behind it.
 
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "everything here is a test"
+)]
+
 mod calls;
 mod events;
 mod forms;
@@ -7,4 +13,5 @@ mod lists;
 mod refusals;
 mod routes;
 mod support;
+mod tls;
 mod user;

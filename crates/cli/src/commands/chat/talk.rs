@@ -52,7 +52,8 @@ impl Talk {
                 None => sessions.new_name(),
             };
             chat.keep_in(sessions, self.redactor);
-            chat.open(&name).map_err(|error| not_opened(&name, &error))?;
+            chat.open(&name)
+                .map_err(|error| not_opened(&name, &error))?;
         }
         let is_rich = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
         let paint = if is_rich { Paint::Rich } else { Paint::Plain };
@@ -123,7 +124,8 @@ impl Dialogue<'_> {
                 count => format!(" · {} ({count} messages)", session.name()),
             }
         });
-        self.face.say(&format!("{model} · {servers} servers{kept} · /help"));
+        self.face
+            .say(&format!("{model} · {servers} servers{kept} · /help"));
     }
 
     async fn talk(&mut self, first: String) -> Result<(), Failure> {

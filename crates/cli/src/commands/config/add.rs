@@ -33,7 +33,12 @@ pub(crate) struct Add {
     #[arg(conflicts_with = "command", required_unless_present = "command")]
     url: Option<String>,
     /// A header for every request; may be repeated
-    #[arg(long = "header", value_name = "NAME: VALUE", value_parser = parse_header, conflicts_with = "command")]
+    #[arg(
+        long = "header",
+        value_name = "NAME: VALUE",
+        value_parser = parse_header,
+        conflicts_with = "command"
+    )]
     headers: Vec<(String, String)>,
     /// A variable in its environment; may be repeated
     #[arg(
@@ -95,7 +100,8 @@ impl Verb for Add {
         text.add(Style::Name, name.as_str())
             .plain(&sentence)
             .end_line();
-        text.faint(&format!("Next: attache tools {name}")).end_line();
+        text.faint(&format!("Next: attache tools {name}"))
+            .end_line();
         output.text(&text)
     }
 
@@ -127,8 +133,9 @@ impl Add {
                 Transport::Stdio(launch)
             }
             Target::Named(word) => {
-                return Err(Failure::usage(format!("\"{word}\" is no address"))
-                    .hint("give its command after `--`, or an address like https://example.org/mcp"));
+                return Err(Failure::usage(format!("\"{word}\" is no address")).hint(
+                    "give its command after `--`, or an address like https://example.org/mcp",
+                ));
             }
             Target::All => {
                 return Err(Failure::usage("there is neither a command nor an address")

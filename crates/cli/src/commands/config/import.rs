@@ -6,9 +6,7 @@
 use std::path::Path;
 
 use attache::host::config::discover::{Discovered, Discovery, SOURCES, discover};
-use attache::host::config::{
-    ImportOutcome, Imported, OnClash, Origin, import, write_private,
-};
+use attache::host::config::{ImportOutcome, Imported, OnClash, Origin, import, write_private};
 use attache::host::nearest;
 use attache::host::trust::quoted;
 

@@ -23,7 +23,9 @@ mod own_file;
 
 /// Add and remove servers; find, check, explain, import and export configurations
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Example:\n  attache config add time -- uvx mcp-server-time\n  attache config discover")]
+#[command(
+    after_help = "Example:\n  attache config add time -- uvx mcp-server-time\n  attache config discover"
+)]
 pub(crate) struct Config {
     #[command(subcommand)]
     verb: AnyVerb,

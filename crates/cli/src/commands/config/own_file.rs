@@ -47,7 +47,9 @@ pub(super) fn change<T>(
     let before = read(&file)?;
     if is_project {
         let state = match &trust {
-            Some(trust) => trust.state(&file, &before).map_err(|error| cannot(&file, &error))?,
+            Some(trust) => trust
+                .state(&file, &before)
+                .map_err(|error| cannot(&file, &error))?,
             None => TrustState::New,
         };
         if state != TrustState::Trusted {
@@ -60,8 +62,8 @@ pub(super) fn change<T>(
             ));
         }
     }
-    let (after, told) = change(&before)
-        .map_err(|error| Failure::config(format!("{}: {error}", file.display())))?;
+    let (after, told) =
+        change(&before).map_err(|error| Failure::config(format!("{}: {error}", file.display())))?;
     if after != before {
         write(&file, &before, &after)?;
         if let Some(trust) = trust {

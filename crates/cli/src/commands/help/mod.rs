@@ -52,7 +52,9 @@ impl Verb for Help {
             let mut shown = shown(text);
             if root.find_subcommand(topic).is_some() {
                 shown.end_line();
-                shown.faint(&format!("The verb: attache {topic} --help")).end_line();
+                shown
+                    .faint(&format!("The verb: attache {topic} --help"))
+                    .end_line();
             }
             return output.text(&shown);
         }

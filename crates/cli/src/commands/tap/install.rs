@@ -51,7 +51,10 @@ impl EntryArgs {
             let failure = Failure::usage(format!("no tool is known as \"{}\"", self.client));
             return Err(match names::hint(&self.client, known.clone()) {
                 Some(hint) => failure.hint(hint),
-                None => failure.hint(format!("known are {}", known.collect::<Vec<_>>().join(", "))),
+                None => failure.hint(format!(
+                    "known are {}",
+                    known.collect::<Vec<_>>().join(", ")
+                )),
             });
         };
         if let Some(file) = &self.file {
@@ -70,28 +73,35 @@ impl EntryArgs {
             [file] => Ok((source, file.to_path_buf())),
             [] => {
                 if let Some(broken) = discovery.broken.iter().find(|it| it.source == source.name) {
-                    return Err(Failure::config(format!("{} cannot be read: {broken}", source.title)));
+                    return Err(Failure::config(format!(
+                        "{} cannot be read: {broken}",
+                        source.title
+                    )));
                 }
                 let message = format!("{} has no server \"{}\"", source.title, self.server);
                 let failure = Failure::usage(message);
-                Err(match names::hint(&self.server, servers.map(|it| it.name.as_str())) {
-                    Some(hint) => failure.hint(hint),
-                    None => failure.hint("`attache config discover` lists the servers of other tools"),
-                })
+                Err(
+                    match names::hint(&self.server, servers.map(|it| it.name.as_str())) {
+                        Some(hint) => failure.hint(hint),
+                        None => failure
+                            .hint("`attache config discover` lists the servers of other tools"),
+                    },
+                )
             }
             several => {
-                let shown: Vec<String> = several.iter().map(|it| it.display().to_string()).collect();
+                let shown: Vec<String> =
+                    several.iter().map(|it| it.display().to_string()).collect();
                 let message = format!("several files of {} have \"{}\"", source.title, self.server);
-                Err(Failure::usage(message).hint(format!("say which with --file: {}", shown.join(", "))))
+                Err(Failure::usage(message)
+                    .hint(format!("say which with --file: {}", shown.join(", "))))
             }
         }
     }
 
     /// The text of the file.
     pub(super) fn read(file: &Path) -> Result<String, Failure> {
-        let cannot = |problem: String| {
-            Failure::config(format!("cannot read {}: {problem}", file.display()))
-        };
+        let cannot =
+            |problem: String| Failure::config(format!("cannot read {}: {problem}", file.display()));
         let text = read_text(file).map_err(|error| cannot(error.to_string()))?;
         text.ok_or_else(|| cannot("there is no such file".to_owned()))
     }
@@ -102,8 +112,9 @@ impl Verb for Install {
         let (source, file) = self.entry.find()?;
         let text = EntryArgs::read(&file)?;
         let server = &self.entry.server;
-        let own = std::env::current_exe()
-            .map_err(|error| Failure::unexpected(format!("cannot tell where this program is: {error}")))?;
+        let own = std::env::current_exe().map_err(|error| {
+            Failure::unexpected(format!("cannot tell where this program is: {error}"))
+        })?;
         let mut words = vec![own.display().to_string(), "tap".to_owned()];
         words.extend(["--name".to_owned(), server.clone()]);
         if self.redact {
@@ -120,7 +131,10 @@ impl Verb for Install {
             return Err(cannot(error));
         }
         let mut told = Text::line(&format!("{server} is tapped in {}", file.display()));
-        told.append(Text::line(&format!("the file as it was: {}", backup.display())));
+        told.append(Text::line(&format!(
+            "the file as it was: {}",
+            backup.display()
+        )));
         told.append(Text::line(&format!(
             "restart {}; then `attache show` lists the recordings",
             source.title

@@ -43,7 +43,12 @@ pub(crate) struct Tap {
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
     /// Listen at this address, and pass on to --target
-    #[arg(long, value_name = "ADDR", requires = "target", conflicts_with = "command")]
+    #[arg(
+        long,
+        value_name = "ADDR",
+        requires = "target",
+        conflicts_with = "command"
+    )]
     http: Option<SocketAddr>,
     /// The URL of the server to pass on to
     #[arg(long, value_name = "URL", requires = "http")]

@@ -34,9 +34,7 @@ mod unix {
     use std::io;
     use std::time::Duration;
 
-    use attache::process::{
-        self, Environment, ExitReason, Ladder, Launch, ServerProcess, Spawned,
-    };
+    use attache::process::{self, Environment, ExitReason, Ladder, Launch, ServerProcess, Spawned};
     use attache_record::tap::{Lane, stdio};
     use attache_record::{Direction, Framing, Recorder, Tape, Transport};
     use rustix::process::{Pid, Signal, kill_process, kill_process_group};
@@ -80,7 +78,9 @@ mod unix {
                 .hint("give its command, for example: attache tap -- uvx mcp-server-time"));
         };
         // The client has chosen the environment, so all of it is the server's.
-        let launch = Launch::new(program).args(words).environment(Environment::Inherit);
+        let launch = Launch::new(program)
+            .args(words)
+            .environment(Environment::Inherit);
         let shown: Vec<_> = launch.words().map(|word| word.to_string_lossy()).collect();
         let name = name.unwrap_or_else(|| program_name(&shown[0]));
         let recorder = record.begin(Transport::Stdio, &name, &shown.join(" "), output)?;
@@ -98,7 +98,9 @@ mod unix {
             .await
             .map_err(|error| Failure::unexpected(format!("cannot pass streams on: {error}")))?;
         if let Some(recorder) = &recorder {
-            recorder.tape().state(CONNECTION, "exited", Some(reason.to_string()));
+            recorder
+                .tape()
+                .state(CONNECTION, "exited", Some(reason.to_string()));
         }
         conclude(recorder, output);
         leave(reason)
@@ -123,8 +125,18 @@ mod unix {
         let stdout = Stream::of(stdout.into_blocking_fd()?);
         let stderr = Stream::of(stderr.into_blocking_fd()?);
         let input = begin("tap stdin", ours.stdin, stdin, lane(&tape, Direction::C2s))?;
-        let output = begin("tap stdout", stdout, ours.stdout, lane(&tape, Direction::S2c))?;
-        let errors = begin("tap stderr", stderr, ours.stderr, lane(&tape, Direction::Stderr))?;
+        let output = begin(
+            "tap stdout",
+            stdout,
+            ours.stdout,
+            lane(&tape, Direction::S2c),
+        )?;
+        let errors = begin(
+            "tap stderr",
+            stderr,
+            ours.stderr,
+            lane(&tape, Direction::Stderr),
+        )?;
         let mut client_gone = Box::pin(gone(input, readers));
         let reason = loop {
             tokio::select! {
@@ -154,11 +166,13 @@ mod unix {
         lane: Option<Lane>,
     ) -> io::Result<oneshot::Receiver<()>> {
         let (ended, end) = oneshot::channel();
-        std::thread::Builder::new().name(name.to_owned()).spawn(move || {
-            stdio::pass(from, to, lane.as_ref());
-            // The tap may be leaving already.
-            let _ = ended.send(());
-        })?;
+        std::thread::Builder::new()
+            .name(name.to_owned())
+            .spawn(move || {
+                stdio::pass(from, to, lane.as_ref());
+                // The tap may be leaving already.
+                let _ = ended.send(());
+            })?;
         Ok(end)
     }
 

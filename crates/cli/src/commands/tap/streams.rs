@@ -68,7 +68,9 @@ impl Readers {
         let mut polled = [PollFd::new(&descriptor, PollFlags::empty())];
         let at_once = Timespec::default();
         poll(&mut polled, Some(&at_once)).is_ok()
-            && polled[0].revents().intersects(PollFlags::ERR | PollFlags::HUP)
+            && polled[0]
+                .revents()
+                .intersects(PollFlags::ERR | PollFlags::HUP)
     }
 }
 

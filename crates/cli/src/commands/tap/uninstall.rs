@@ -44,7 +44,10 @@ impl Verb for Uninstall {
         // Without the tap there is nothing to go back from.
         let _ = std::fs::remove_file(&backup);
         context.output.text(&Text::line(&match is_unchanged {
-            true => format!("{server} is not tapped any more; {} is as it was", file.display()),
+            true => format!(
+                "{server} is not tapped any more; {} is as it was",
+                file.display()
+            ),
             false => format!(
                 "{server} is not tapped any more; {} was changed since, and keeps those changes",
                 file.display()

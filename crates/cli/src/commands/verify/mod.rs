@@ -9,8 +9,9 @@ mod text;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use attache::protocol::{Ending, Era};
+use attache::host::config::ServerConfig;
 use attache::process::Launch;
+use attache::protocol::{Ending, Era};
 use attache::{EraChoice, Timeouts, Transport};
 use attache_verify::client::{CLIENT_CHECKS, serve, verify_client};
 use attache_verify::report::{coverage, html, junit, sarif};
@@ -18,7 +19,6 @@ use attache_verify::{
     AllowedCall, Baseline, Eras, HttpTarget, Level, Options, Report, StdioTarget, Target, calls,
     checks, verify,
 };
-use attache::host::config::ServerConfig;
 use clap::ValueEnum;
 
 use super::{Context, Known, Typed, Verb};
@@ -29,6 +29,8 @@ use crate::output::{Format, ProgressDisplay};
 
 /// Check a server against the specification, or a client
 #[derive(Debug, clap::Args)]
+// The report has what was sent and what came.
+#[command(mut_arg("record", |option| option.hide(true)))]
 #[command(after_help = "\
 Every check names the duties it is about, what was sent, what came, and a command that shows the
 same. Tools are called only if they say that they change nothing, or are named with --call.
@@ -85,7 +87,12 @@ pub(crate) struct Verify {
     #[arg(long, value_name = "FILE")]
     baseline: Option<PathBuf>,
     /// What the messages changed by chance are made from
-    #[arg(long, value_name = "NUMBER", default_value_t = 1, hide_default_value = true)]
+    #[arg(
+        long,
+        value_name = "NUMBER",
+        default_value_t = 1,
+        hide_default_value = true
+    )]
     seed: u64,
     /// Print the checks and their duties, and check nothing
     #[arg(long)]
@@ -260,8 +267,10 @@ fn known_names(only: Vec<String>) -> Result<Vec<String>, Failure> {
                     || check.duties.contains(&name.as_str())
             });
         if !is_known {
-            return Err(Failure::usage(format!("no check, group or duty is named \"{name}\""))
-                .hint("`attache verify --list` shows them"));
+            return Err(
+                Failure::usage(format!("no check, group or duty is named \"{name}\""))
+                    .hint("`attache verify --list` shows them"),
+            );
         }
     }
     Ok(only)

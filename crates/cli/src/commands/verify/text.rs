@@ -16,7 +16,10 @@ const MOST_MESSAGES: usize = 3;
 /// The report.
 pub(super) fn report(report: &Report, verbosity: Verbosity) -> Text {
     let mut text = Text::new();
-    text.add(Style::Name, report.server.as_deref().unwrap_or(&report.target));
+    text.add(
+        Style::Name,
+        report.server.as_deref().unwrap_or(&report.target),
+    );
     text.faint("  ").faint(report.transport);
     for era in &report.eras {
         match (&era.revision, &era.why_not) {
@@ -56,16 +59,23 @@ fn broken(text: &mut Text, outcome: &Outcome) {
         true => "known",
         false => outcome.verdict.name(),
     };
-    text.column(style(outcome.verdict), word, 6).add(Style::Name, &outcome.check);
+    text.column(style(outcome.verdict), word, 6)
+        .add(Style::Name, &outcome.check);
     if let Some(revision) = outcome.revision {
         text.faint(&format!(" {revision}"));
     }
-    text.faint(&format!("  {}", outcome.duties.join(" "))).end_line();
+    text.faint(&format!("  {}", outcome.duties.join(" ")))
+        .end_line();
     text.plain("      ").plain(&outcome.question).end_line();
-    text.plain("      ").add(style(outcome.verdict), &outcome.found).end_line();
+    text.plain("      ")
+        .add(style(outcome.verdict), &outcome.found)
+        .end_line();
     messages(text, "> ", &outcome.sent);
     messages(text, "< ", &outcome.came);
-    text.faint("      $ ").plain(&outcome.reproduce).end_line().end_line();
+    text.faint("      $ ")
+        .plain(&outcome.reproduce)
+        .end_line()
+        .end_line();
 }
 
 fn messages(text: &mut Text, mark: &str, lines: &[String]) {
@@ -88,7 +98,10 @@ fn every_outcome(text: &mut Text, report: &Report) {
             continue;
         }
         text.column(style(outcome.verdict), outcome.verdict.name(), 13);
-        text.column(Style::Plain, &outcome.key(), 44).plain("  ").faint(&outcome.found).end_line();
+        text.column(Style::Plain, &outcome.key(), 44)
+            .plain("  ")
+            .faint(&outcome.found)
+            .end_line();
     }
 }
 
@@ -165,7 +178,11 @@ pub(super) fn list() -> Text {
             .end_line();
     }
     let (count, duties) = coverage();
-    let clients: BTreeSet<&str> = CLIENT_CHECKS.iter().flat_map(|it| it.duties).copied().collect();
+    let clients: BTreeSet<&str> = CLIENT_CHECKS
+        .iter()
+        .flat_map(|it| it.duties)
+        .copied()
+        .collect();
     text.end_line();
     text.plain(&format!(
         "{count} checks of servers look at {duties} duties, {} of clients at {}",

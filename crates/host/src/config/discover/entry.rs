@@ -10,17 +10,21 @@ use std::time::Duration;
 
 use attache_client::EraChoice;
 use attache_client::process::Launch;
+use attache_client::protocol::Implementation;
 use serde_json::Value;
 
 use super::references::translate;
 use super::shapes::{Dialect, Entry};
-use crate::config::{Draft, HttpFlavor, HttpServer, Secret, Transport};
+use crate::config::{Draft, HttpFlavor, HttpServer, Profile, Secret, Transport, choices};
 
 /// An entry that was read.
 pub(super) struct Read {
     pub(super) draft: Draft,
     pub(super) notes: Vec<String>,
 }
+
+/// How the client of seed 003 names itself.
+const SPEC_TUI: (&str, &str) = ("spec-tui", "0.1.0");
 
 /// Keys that say nothing about how to reach or treat a server.
 const SILENT: &[&str] = &[
@@ -83,7 +87,9 @@ impl<'a> Keys<'a> {
             None => None,
         };
         self.note_the_rest();
+        self.manners(&mut draft);
         let mut notes = self.notes.into_inner();
+        notes.extend(self.entry.beside.iter().cloned());
         notes.dedup();
         Ok(Read { draft, notes })
     }
@@ -241,6 +247,7 @@ impl<'a> Keys<'a> {
                 draft.call_timeout = draft.call_timeout.or_else(|| in_unit("timeout", 1.0));
             }
             Dialect::Gemini => draft.call_timeout = in_unit("timeout", 0.001),
+            Dialect::SpecTui => draft.call_timeout = in_unit("timeout_seconds", 1.0),
             // Others disagree about the unit, or about what it is for; guessing would be worse.
             Dialect::Common | Dialect::Own => {}
         }
@@ -269,6 +276,31 @@ impl<'a> Keys<'a> {
         }
         if draft.include.iter().any(|name| name == "*") {
             draft.include.clear();
+        }
+    }
+
+    /// How the server is spoken to, where a file says it or its tool implies it.
+    fn manners(&self, draft: &mut Draft) {
+        match self.entry.dialect {
+            Dialect::SpecTui => {
+                draft.profile = Some(Profile::Workflow);
+                draft.client = Some(Implementation::new(SPEC_TUI.0, SPEC_TUI.1));
+            }
+            Dialect::Own => {
+                let profile = self.word(&["profile"]);
+                let known = choices::PROFILES.iter();
+                draft.profile = known
+                    .filter(|(name, _)| profile.as_deref() == Some(*name))
+                    .map(|(_, profile)| *profile)
+                    .next();
+                if let Some(Value::Object(client)) = self.get("client")
+                    && let Some(name) = client.get("name").and_then(Value::as_str)
+                {
+                    let version = client.get("version").and_then(Value::as_str);
+                    draft.client = Some(Implementation::new(name, version.unwrap_or("0")));
+                }
+            }
+            Dialect::Common | Dialect::Gemini | Dialect::Codex | Dialect::Goose => {}
         }
     }
 

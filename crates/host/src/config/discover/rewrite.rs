@@ -209,6 +209,8 @@ impl<'t> Json<'t> {
             Shape::Gemini | Shape::Continue => under("mcpServers"),
             Shape::Codex => under("mcp_servers"),
             Shape::Zed => under("context_servers"),
+            // Its one server has no name to be found by.
+            Shape::SpecTui => None,
             Shape::Goose => under("extensions"),
             Shape::OpenCode => under("mcp"),
             Shape::ClaudeCode => match common() {

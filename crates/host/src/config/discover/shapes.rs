@@ -12,6 +12,8 @@ pub(super) struct Entry<'a> {
     pub(super) members: &'a Map<String, Value>,
     pub(super) dialect: Dialect,
     pub(super) project: Option<PathBuf>,
+    /// What stands beside it in the file and is not carried over, in words.
+    pub(super) beside: Vec<String>,
 }
 
 /// What the keys of an entry mean where tools disagree.
@@ -25,6 +27,8 @@ pub(super) enum Dialect {
     Codex,
     /// `cmd`, `envs`, `uri`; `timeout` is in seconds.
     Goose,
+    /// `timeout_seconds`; the server speaks as seed 003 has it.
+    SpecTui,
     /// Our own file.
     Own,
 }
@@ -46,6 +50,7 @@ pub(super) fn entries(shape: Shape, tree: &Value) -> Result<Vec<Entry<'_>>, Stri
         Shape::Goose => under(root, "extensions", Dialect::Goose),
         Shape::OpenCode => under(root, "mcp", Dialect::Common),
         Shape::Continue => listed(root),
+        Shape::SpecTui => Ok(spec_tui(root)),
     }
 }
 
@@ -61,6 +66,7 @@ pub(super) fn own_entries(tree: &Value) -> Vec<Entry<'_>> {
             members,
             dialect: Dialect::Own,
             project: None,
+            beside: Vec::new(),
         });
     }
     entries
@@ -101,6 +107,38 @@ fn claude_code(root: &Map<String, Value>) -> Result<Vec<Entry<'_>>, String> {
     Ok(entries)
 }
 
+/// The one server of seed 003's file. What else stands there is about that tool's own screen and
+/// repository, so it is named and left.
+fn spec_tui(root: &Map<String, Value>) -> Vec<Entry<'_>> {
+    let Some(Value::Object(members)) = root.get("mcp") else {
+        return Vec::new();
+    };
+    let mut beside = Vec::new();
+    for (table, keys) in root.iter().filter(|(table, _)| *table != "mcp") {
+        let keys = keys.as_object().into_iter().flatten();
+        beside.extend(keys.map(|(key, _)| match (table.as_str(), key.as_str()) {
+            ("git", "specs_directory") => {
+                "\"git.specs_directory\" is called specs_directory in [speckit] here".to_owned()
+            }
+            ("ui", "vim_navigation") => {
+                "\"ui.vim_navigation\" is not needed: h, j, k, l and the arrows both work".to_owned()
+            }
+            ("ui", "refresh_rate_ms") => {
+                "\"ui.refresh_rate_ms\" is not needed: the screen is drawn when something changes"
+                    .to_owned()
+            }
+            _ => format!("\"{table}.{key}\" is not carried over"),
+        }));
+    }
+    vec![Entry {
+        name: "spec-tui".to_owned(),
+        members,
+        dialect: Dialect::SpecTui,
+        project: None,
+        beside,
+    }]
+}
+
 fn under<'a>(
     root: &'a Map<String, Value>,
     key: &str,
@@ -123,6 +161,7 @@ fn entry<'a>(name: &str, value: &'a Value, dialect: Dialect) -> Option<Entry<'a>
         members: value.as_object()?,
         dialect,
         project: None,
+        beside: Vec::new(),
     })
 }
 

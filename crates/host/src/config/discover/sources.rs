@@ -48,6 +48,8 @@ pub(super) enum Shape {
     OpenCode,
     /// `mcpServers` as a list, each with a `name`.
     Continue,
+    /// One server in `mcp` (seed 003), settings of the tool beside it.
+    SpecTui,
 }
 
 /// Where a file may be.
@@ -210,6 +212,13 @@ pub static SOURCES: &[ToolSource] = &[
         syntax: Syntax::Json,
         shape: Shape::Common,
         places: &[Home(".mcp-inspector/mcp.json")],
+    },
+    ToolSource {
+        name: "spec-tui",
+        title: "spec-tui",
+        syntax: Syntax::Toml,
+        shape: Shape::SpecTui,
+        places: &[Home(".spec-tui.toml"), Project(".spec-tui.toml")],
     },
 ];
 

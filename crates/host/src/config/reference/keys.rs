@@ -53,6 +53,10 @@ pub(super) static FILE: Table = table(keys! {
         "What is written down of calls and servers.";
     chat: Kind::Table(&CHAT),
         "The model that `attache chat` talks to; never read from a file that came with a folder.";
+    speckit: Kind::Table(&SPECKIT),
+        "The spec workflow of `attache serve speckit` and the UI's tab of specs.";
+    ui: Kind::Table(&UI),
+        "The terminal UI, `attache ui`; never read from a file that came with a folder.";
 });
 
 static CHAT: Table = table(keys! {
@@ -76,6 +80,26 @@ static CHAT: Table = table(keys! {
         "How freely the model speaks; without it as is usual for the model.";
     tools: Choice(&words(&choices::CHAT_TOOLS)), default "auto", example "search",
         "Which tools the model is told of: all, those it searches for, or none; auto searches when they are many.";
+});
+
+static SPECKIT: Table = table(keys! {
+    agent: Texts, example ["claude", "-p"],
+        "A program that reads a prompt on stdin, and its arguments: it writes documents and does tasks; never read from a file that came with a folder.";
+    writer: Choice(&words(&choices::SPECKIT_WRITERS)), default "auto", example "plain",
+        "Who writes documents: the agent, the client's model, or the plain writer; auto takes the first of them that is there.";
+    specs_directory: Text, default "specs", example "docs/specs",
+        "The folder of specs in a project.";
+});
+
+static UI: Table = table(keys! {
+    theme: Choice(&words(&choices::UI_THEMES)), default "auto", example "light",
+        "What the background of the terminal is taken for; on a light one faint text is grey.";
+    ascii: Truth, default false, example true,
+        "Whether only ASCII is drawn, for terminals without Unicode.";
+    mouse: Truth, default true, example false,
+        "Whether the mouse works in the UI from the beginning; `m` switches it.";
+    keys: ByName("^[a-z][a-z-]*$", &Plain), example { quit = "Q ctrl-q" },
+        "Keys by the name of an action, which `?` in the UI lists; several are set apart by spaces.";
 });
 
 static SINGLE: Table = Table {

@@ -1,0 +1,513 @@
+//! Does what the app wants done of the host, beside the thread that draws.
+//!
+//! Runs on the runtime of the host. Every effect is a task of its own, so none waits for another,
+//! and what comes of it goes into the mailbox.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use attache::host::call_log;
+use attache::host::catalog::{Aggregate, ListKind, Listable, Offered};
+use attache::host::events::EventKind;
+use attache::host::policy::PinState;
+use attache::protocol::{CallToolResult, Json, ProgressParams, Tool};
+use attache_view::document::Document;
+use tokio::sync::mpsc::UnboundedReceiver;
+use tokio::task::JoinHandle;
+
+use crate::backend::{Backend, CallWith, OnProgress, Problem};
+use crate::component::Notice;
+use crate::mailbox::Mailbox;
+use crate::message::{
+    About, Connected, Effect, Failed, JobEnd, JobId, JobNews, Listed, Message, Order, PinWord,
+    WatchNews, Work,
+};
+
+/// Events that are handed over at once, at most.
+const BATCH: usize = 512;
+/// Calls of the past that are shown.
+const PAST_CALLS: usize = 1000;
+/// Answers larger than this are made into documents on a thread of their own.
+const LARGE: usize = 64 * 1024;
+
+/// Serves a UI until it wants no more.
+pub(crate) async fn drive(
+    backend: Backend,
+    about: About,
+    mailbox: Mailbox,
+    mut effects: UnboundedReceiver<Effect>,
+) {
+    let following = tokio::spawn(follow(backend.clone(), about, mailbox.clone()));
+    let mut driver = Driver {
+        backend,
+        mailbox,
+        jobs: HashMap::new(),
+        watches: HashMap::new(),
+        frames: None,
+    };
+    while let Some(effect) = effects.recv().await {
+        if matches!(effect, Effect::Quit) {
+            break;
+        }
+        driver.perform(effect);
+    }
+    following.abort();
+    // Dropped requests are cancelled, and their servers told.
+    for task in driver
+        .jobs
+        .into_values()
+        .chain(driver.watches.into_values())
+    {
+        task.abort();
+    }
+    if let Some(frames) = driver.frames {
+        frames.abort();
+    }
+}
+
+/// Hands over how things are and then every event, in batches.
+async fn follow(backend: Backend, about: About, mailbox: Mailbox) {
+    let (snapshot, mut events) = match backend.follow().await {
+        Ok(followed) => followed,
+        Err(problem) => {
+            return mailbox.send(Message::Notice(Notice::failed(problem.to_string())));
+        }
+    };
+    mailbox.send(Message::Connected(Box::new(Connected { snapshot, about })));
+    let mut batch = Vec::new();
+    while let Some(event) = events.next().await {
+        batch.push(event);
+        while batch.len() < BATCH
+            && let Some(event) = events.try_next()
+        {
+            batch.push(event);
+        }
+        let missed: u64 = batch
+            .iter()
+            .filter(|event| event.server.is_none())
+            .filter_map(|event| match event.kind {
+                EventKind::Missed { count } => Some(count),
+                _ => None,
+            })
+            .sum();
+        let batch = std::mem::take(&mut batch);
+        mailbox
+            .send_when_there_is_room(Message::Events(batch))
+            .await;
+        if missed > 0 {
+            // What was lost may have changed anything.
+            let Ok((snapshot, anew)) = backend.follow().await else {
+                return;
+            };
+            events = anew;
+            mailbox.send(Message::Resynced {
+                snapshot: Box::new(snapshot),
+                missed,
+            });
+        }
+    }
+    mailbox.send(Message::Notice(Notice::failed("the host has ended")));
+}
+
+struct Driver {
+    backend: Backend,
+    mailbox: Mailbox,
+    jobs: HashMap<JobId, JoinHandle<()>>,
+    watches: HashMap<(String, String), JoinHandle<()>>,
+    frames: Option<JoinHandle<()>>,
+}
+
+impl Driver {
+    fn perform(&mut self, effect: Effect) {
+        let (backend, mailbox) = (self.backend.clone(), self.mailbox.clone());
+        match effect {
+            Effect::List(kind) => list(kind, backend, mailbox),
+            Effect::Begin(id, work) => {
+                self.jobs.retain(|_, task| !task.is_finished());
+                let task = tokio::spawn(begin(id, work, backend, mailbox));
+                self.jobs.insert(id, task);
+            }
+            Effect::Cancel(id) => {
+                if let Some(task) = self.jobs.remove(&id) {
+                    task.abort();
+                    let failed = Failed {
+                        cause: "you cancelled it; the server was told".to_owned(),
+                        word: "cancelled",
+                        ..Failed::default()
+                    };
+                    mailbox.send(Message::Job(id, JobNews::Ended(JobEnd::Failed(failed))));
+                }
+            }
+            Effect::Answer(question, answer) => {
+                tokio::spawn(async move {
+                    if let Err(problem) = backend.answer(question, answer).await {
+                        let problem = problem.to_string();
+                        mailbox.send(Message::NotAnswered { question, problem });
+                    }
+                });
+            }
+            Effect::Server(server, order) => {
+                tokio::spawn(give_order(server, order, backend, mailbox));
+            }
+            Effect::Complete(with) => {
+                tokio::spawn(async move {
+                    let serial = with.question.serial;
+                    // A server that cannot complete is no reason to say anything.
+                    let values = backend.complete(*with).await.unwrap_or_default();
+                    mailbox.send(Message::Completions { serial, values });
+                });
+            }
+            Effect::Watch {
+                server,
+                uri,
+                is_wanted,
+            } => self.watch(server, uri, is_wanted),
+            Effect::History => {
+                tokio::task::spawn_blocking(move || mailbox.send(Message::History(past(&backend))));
+            }
+            Effect::Frames if self.frames.is_none() => {
+                self.frames = Some(tokio::spawn(follow_frames(backend, mailbox)));
+            }
+            Effect::Drift { server, tool } => {
+                tokio::task::spawn_blocking(move || {
+                    let drift = match backend.pin_state(&server, &tool) {
+                        Ok(PinState::Drifted(drift)) => Some(Box::new(drift)),
+                        Ok(_) => None,
+                        Err(problem) => {
+                            let notice = Notice::warning(problem.to_string());
+                            return mailbox.send(Message::Notice(notice));
+                        }
+                    };
+                    let tool = tool.name.clone();
+                    mailbox.send(Message::Drift {
+                        server,
+                        tool,
+                        drift,
+                    });
+                });
+            }
+            Effect::AcceptPin { server, tool } => {
+                tokio::spawn(async move {
+                    match backend.accept_pin(&server, &tool).await {
+                        Ok(()) => {
+                            let name = tool.name.clone();
+                            mailbox.send(Message::Pins(vec![(server, name, PinWord::Same)]));
+                        }
+                        Err(problem) => {
+                            mailbox.send(Message::Notice(Notice::failed(problem.to_string())));
+                        }
+                    }
+                });
+            }
+            Effect::Save { path, bytes } => {
+                tokio::task::spawn_blocking(move || {
+                    mailbox.send(Message::Notice(save(&path, &bytes)));
+                });
+            }
+            // The others are for the thread that has the terminal.
+            _ => {}
+        }
+    }
+
+    fn watch(&mut self, server: String, uri: String, is_wanted: bool) {
+        let key = (server.clone(), uri.clone());
+        if let Some(task) = self.watches.remove(&key) {
+            task.abort();
+        }
+        if !is_wanted {
+            return;
+        }
+        let (backend, mailbox) = (self.backend.clone(), self.mailbox.clone());
+        let task = tokio::spawn(async move {
+            let tell = |news| {
+                let (server, uri) = (server.clone(), uri.clone());
+                mailbox.send(Message::Watched { server, uri, news });
+            };
+            let mut watch = match backend.watch(&server, &uri).await {
+                Ok(watch) => watch,
+                Err(problem) => return tell(WatchNews::Ended(problem.to_string())),
+            };
+            tell(WatchNews::Began);
+            while let Some(news) = watch.next().await {
+                let is_over = matches!(news, WatchNews::Ended(_));
+                tell(news);
+                if is_over {
+                    return;
+                }
+            }
+        });
+        self.watches.insert(key, task);
+    }
+}
+
+fn list(kind: ListKind, backend: Backend, mailbox: Mailbox) {
+    match kind {
+        ListKind::Tools => {
+            tokio::spawn(async move {
+                let wrap = |whole: Aggregate<Tool>| Listed::Tools(Box::new(whole));
+                if let Some(tools) = fetch(kind, &backend, &mailbox, wrap).await {
+                    tokio::task::spawn_blocking(move || pins(&backend, &mailbox, &tools));
+                }
+            });
+        }
+        ListKind::Resources => {
+            tokio::spawn(async move {
+                let wrap = |whole| Listed::Resources(Box::new(whole));
+                fetch(kind, &backend, &mailbox, wrap).await;
+            });
+        }
+        ListKind::Templates => {
+            tokio::spawn(async move {
+                let wrap = |whole| Listed::Templates(Box::new(whole));
+                fetch(kind, &backend, &mailbox, wrap).await;
+            });
+        }
+        ListKind::Prompts => {
+            tokio::spawn(async move {
+                let wrap = |whole| Listed::Prompts(Box::new(whole));
+                fetch(kind, &backend, &mailbox, wrap).await;
+            });
+        }
+    }
+}
+
+/// Tells of every server's part as it comes and of the whole at the end, which it gives as well.
+async fn fetch<T: Listable>(
+    kind: ListKind,
+    backend: &Backend,
+    mailbox: &Mailbox,
+    wrap: fn(Aggregate<T>) -> Listed,
+) -> Option<Vec<Offered<T>>> {
+    let parts = mailbox.clone();
+    let on_part = Box::new(move |part| parts.send(Message::Listed(wrap(part))));
+    match backend.list::<T>(on_part).await {
+        Ok(whole) => {
+            let entries = whole.entries.clone();
+            mailbox.send(Message::Listed(wrap(whole)));
+            Some(entries)
+        }
+        Err(problem) => {
+            mailbox.send(Message::Listed(Listed::Failed(kind, problem.to_string())));
+            None
+        }
+    }
+}
+
+/// How each tool stands to what was approved.
+fn pins(backend: &Backend, mailbox: &Mailbox, tools: &[Offered<Tool>]) {
+    let word = |offered: &Offered<Tool>| {
+        let server = offered.server.as_str();
+        let word = match backend.pin_state(server, &offered.entry) {
+            Ok(PinState::Same) => PinWord::Same,
+            Ok(PinState::Drifted(_)) => PinWord::Drifted,
+            Ok(PinState::New | PinState::NotLocked { .. }) | Err(_) => PinWord::New,
+        };
+        (server.to_owned(), offered.entry.name.clone(), word)
+    };
+    // A background host keeps its pins to itself.
+    if matches!(backend, Backend::Own(_)) {
+        mailbox.send(Message::Pins(tools.iter().map(word).collect()));
+    }
+}
+
+async fn begin(id: JobId, work: Work, backend: Backend, mailbox: Mailbox) {
+    let progress = mailbox.clone();
+    let on_progress: OnProgress = Box::new(move |params: ProgressParams| {
+        let news = JobNews::Progress {
+            progress: params.progress,
+            total: params.total,
+            message: params.message,
+        };
+        progress.send(Message::Job(id, news));
+    });
+    let end = match work {
+        Work::Call {
+            server,
+            tool,
+            arguments,
+            timeout,
+            meta,
+            as_task,
+            output_schema,
+        } => {
+            let numbers = mailbox.clone();
+            let call = CallWith {
+                server,
+                tool,
+                arguments,
+                timeout,
+                meta,
+                as_task,
+                on_number: Box::new(move |number| {
+                    numbers.send(Message::Job(id, JobNews::Numbered(number)));
+                }),
+            };
+            match backend.call(call, on_progress).await {
+                Ok(payload) => of_call(payload.as_bytes().to_vec(), output_schema).await,
+                Err(problem) => JobEnd::Failed(failed(&problem)),
+            }
+        }
+        Work::Read { server, uri } => match backend.read(&server, &uri, on_progress).await {
+            Ok(contents) => {
+                let document = move || {
+                    let raw = Json::from_serialize(&*contents).unwrap_or_default();
+                    (Document::of_resource(&contents), raw)
+                };
+                answered(document).await
+            }
+            Err(problem) => JobEnd::Failed(failed(&problem)),
+        },
+        Work::Prompt {
+            server,
+            name,
+            arguments,
+        } => match backend.prompt(&server, &name, arguments, on_progress).await {
+            Ok(result) => {
+                let document = move || {
+                    let raw = Json::from_serialize(&result).unwrap_or_default();
+                    (Document::of_prompt(&result), raw)
+                };
+                answered(document).await
+            }
+            Err(problem) => JobEnd::Failed(failed(&problem)),
+        },
+    };
+    mailbox.send(Message::Job(id, JobNews::Ended(end)));
+}
+
+async fn of_call(payload: Vec<u8>, output_schema: Option<Json>) -> JobEnd {
+    let is_large = payload.len() > LARGE;
+    let make = move || -> Result<JobEnd, serde_json::Error> {
+        let result: CallToolResult = serde_json::from_slice(&payload)?;
+        let document = Document::of_call(&result, output_schema.as_ref());
+        Ok(JobEnd::Answered {
+            document: Arc::new(document),
+            raw: String::from_utf8_lossy(&payload).into(),
+            result: Some(Arc::new(result)),
+        })
+    };
+    let made = match is_large {
+        true => tokio::task::spawn_blocking(make).await,
+        false => Ok(make()),
+    };
+    match made {
+        Ok(Ok(end)) => end,
+        Ok(Err(error)) => broken(&error.to_string()),
+        Err(error) => broken(&error.to_string()),
+    }
+}
+
+fn broken(cause: &str) -> JobEnd {
+    JobEnd::Failed(Failed {
+        cause: format!("the answer cannot be read: {cause}"),
+        word: "protocol error",
+        ..Failed::default()
+    })
+}
+
+async fn answered(make: impl FnOnce() -> (Document, Json) + Send + 'static) -> JobEnd {
+    match tokio::task::spawn_blocking(make).await {
+        Ok((document, raw)) => JobEnd::Answered {
+            document: Arc::new(document),
+            raw: raw.as_str().into(),
+            result: None,
+        },
+        Err(error) => broken(&error.to_string()),
+    }
+}
+
+fn failed(problem: &Problem) -> Failed {
+    let cause = problem.to_string();
+    let Problem::Host(error) = problem else {
+        return Failed {
+            cause,
+            word: "failed",
+            ..Failed::default()
+        };
+    };
+    let code = match error.client_error() {
+        Some(attache::Error::Server(server)) => Some(server.code),
+        _ => None,
+    };
+    let ending = error.ending();
+    let word = match (error, ending) {
+        (attache::host::Error::Refused { .. }, _) => "refused",
+        (_, Some(attache::protocol::Ending::ServerError)) => "server error",
+        (_, Some(attache::protocol::Ending::TimedOut)) => "timed out",
+        (_, Some(attache::protocol::Ending::Cancelled)) => "cancelled",
+        (_, Some(attache::protocol::Ending::NotSent)) => "not sent",
+        (_, Some(attache::protocol::Ending::OutcomeUnknown)) => "outcome unknown",
+        (_, Some(attache::protocol::Ending::ProtocolError)) => "protocol error",
+        _ => "failed",
+    };
+    Failed {
+        cause,
+        word,
+        code,
+        is_unknown: ending == Some(attache::protocol::Ending::OutcomeUnknown),
+    }
+}
+
+async fn give_order(server: String, order: Order, backend: Backend, mailbox: Mailbox) {
+    let done = backend.order(&server, order).await;
+    let notice = match (done, order) {
+        // Its state shows it.
+        (Ok(()), Order::Start | Order::Stop | Order::Restart | Order::Enable(_)) => return,
+        (Ok(()), Order::LogLevel(level)) => {
+            Notice::done(format!("{server} logs from {} on", level.as_str()))
+        }
+        (Err(problem), _) => Notice::failed(problem.to_string()),
+    };
+    mailbox.send(Message::Notice(notice));
+}
+
+fn past(backend: &Backend) -> Result<Vec<call_log::CallRecord>, String> {
+    let Some(folder) = backend.call_log() else {
+        return Err("calls are not written down: [log] calls is off".to_owned());
+    };
+    let filter = call_log::Filter {
+        server: None,
+        name: None,
+        since_ms: 0,
+        most: PAST_CALLS,
+        actions: false,
+    };
+    match call_log::history(&folder, &filter) {
+        Ok(history) => Ok(history.calls),
+        Err(error) => Err(format!("{} cannot be read: {error}", folder.display())),
+    }
+}
+
+async fn follow_frames(backend: Backend, mailbox: Mailbox) {
+    let Some(mut frames) = backend.frames().await else {
+        let notice = Notice::warning("the background host does not tell the messages on the wire");
+        return mailbox.send(Message::Notice(notice));
+    };
+    while let Some(frame) = frames.next().await {
+        let mut batch = vec![frame];
+        while batch.len() < BATCH
+            && let Some(frame) = frames.try_next()
+        {
+            batch.push(frame);
+        }
+        mailbox
+            .send_when_there_is_room(Message::Frames(batch))
+            .await;
+    }
+}
+
+fn save(path: &std::path::Path, bytes: &[u8]) -> Notice {
+    let shown = path.display();
+    let written = std::fs::OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .open(path)
+        .and_then(|mut file| std::io::Write::write_all(&mut file, bytes));
+    match written {
+        Ok(()) => Notice::done(format!(
+            "wrote {} to {shown}",
+            crate::text::bytes(bytes.len())
+        )),
+        Err(error) => Notice::failed(format!("{shown} was not written: {error}")),
+    }
+}
