@@ -150,7 +150,7 @@ pub(crate) struct Client {
 
 impl Client {
     /// Does what may not wait behind other requests, because they may be waiting for it.
-    fn at_once(&self, request: &Request) -> Option<Result<Json, RemoteFailure>> {
+    fn at_once(&self, request: &Request) -> Option<Result<Json, Box<RemoteFailure>>> {
         match request.verb.as_str() {
             "shutdown" => {
                 self.service.end.notify_one();
@@ -162,7 +162,7 @@ impl Client {
         }
     }
 
-    fn cancel(&self, request: &Request) -> Result<Json, RemoteFailure> {
+    fn cancel(&self, request: &Request) -> Result<Json, Box<RemoteFailure>> {
         let CancelWith { request } = with(request)?;
         // One that has ended needs no cancelling.
         if let Some(cancelled) = self.open.lock().remove(&request) {
@@ -171,7 +171,7 @@ impl Client {
         Ok(Json::default())
     }
 
-    fn answer(&self, request: &Request) -> Result<Json, RemoteFailure> {
+    fn answer(&self, request: &Request) -> Result<Json, Box<RemoteFailure>> {
         self.may_use()?;
         let AnswerWith { question, answer } = with(request)?;
         let answered = self.service.host.questions().answer(question, answer);
@@ -180,14 +180,14 @@ impl Client {
     }
 
     /// A client that would have started other servers gets none of these.
-    pub(crate) fn may_use(&self) -> Result<(), RemoteFailure> {
+    pub(crate) fn may_use(&self) -> Result<(), Box<RemoteFailure>> {
         match self.access {
             Access::Whole => Ok(()),
             Access::Control(_) => Err(RemoteFailure::refused("this process keeps other servers")),
         }
     }
 
-    fn enter(&self, id: u64) -> Result<Arc<Notify>, RemoteFailure> {
+    fn enter(&self, id: u64) -> Result<Arc<Notify>, Box<RemoteFailure>> {
         let mut open = self.open.lock();
         if open.len() >= MOST_REQUESTS {
             let message = format!("{MOST_REQUESTS} requests of this client are worked on already");
@@ -220,7 +220,7 @@ impl Client {
         }
     }
 
-    async fn reply(&self, id: u64, done: Result<Json, RemoteFailure>) {
+    async fn reply(&self, id: u64, done: Result<Json, Box<RemoteFailure>>) {
         let reply = match done {
             Ok(result) => Reply {
                 result: Some(result),
@@ -232,7 +232,7 @@ impl Client {
         if said.len() > LONGEST_LINE {
             let failure = RemoteFailure::unexpected("the answer is too long for this connection")
                 .hint("`attache down` first, and each command asks the server itself");
-            said = line(&error(id, failure));
+            said = line(&error(id, failure.into()));
         }
         // A client that has left does not wait for it.
         self.send(said).await;
@@ -265,14 +265,14 @@ fn size(line: &str) -> u32 {
     u32::try_from(line.len().min(BYTES_AHEAD)).unwrap_or(u32::MAX)
 }
 
-fn error(id: u64, failure: RemoteFailure) -> Reply {
+fn error(id: u64, failure: Box<RemoteFailure>) -> Reply {
     Reply {
-        error: Some(Box::new(failure)),
+        error: Some(failure),
         ..Reply::to(id)
     }
 }
 
-pub(crate) fn with<T: DeserializeOwned>(request: &Request) -> Result<T, RemoteFailure> {
+pub(crate) fn with<T: DeserializeOwned>(request: &Request) -> Result<T, Box<RemoteFailure>> {
     let read = request.with.decode();
     read.map_err(|error| RemoteFailure::usage(format!("\"{}\": {error}", request.verb)))
 }

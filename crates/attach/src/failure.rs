@@ -61,26 +61,26 @@ impl RemoteFailure {
         }
     }
 
-    pub(crate) fn usage(message: impl Into<String>) -> Self {
-        Self::new("usage", 2, message)
+    pub(crate) fn usage(message: impl Into<String>) -> Box<Self> {
+        Box::new(Self::new("usage", 2, message))
     }
 
-    pub(crate) fn unexpected(message: impl Into<String>) -> Self {
-        Self::new("unexpected", 1, message)
+    pub(crate) fn unexpected(message: impl Into<String>) -> Box<Self> {
+        Box::new(Self::new("unexpected", 1, message))
     }
 
-    pub(crate) fn refused(message: impl Into<String>) -> Self {
-        Self::new("refused", 7, message)
+    pub(crate) fn refused(message: impl Into<String>) -> Box<Self> {
+        Box::new(Self::new("refused", 7, message))
     }
 
-    pub(crate) fn ended(ending: Ending, exit: u8, message: impl Into<String>) -> Self {
-        Self {
+    pub(crate) fn ended(ending: Ending, exit: u8, message: impl Into<String>) -> Box<Self> {
+        Box::new(Self {
             ending: Some(ending),
             ..Self::new(ending.name(), exit, message)
-        }
+        })
     }
 
-    pub(crate) fn cancelled() -> Self {
+    pub(crate) fn cancelled() -> Box<Self> {
         let message = "the request was cancelled; the server was told";
         Self::ended(Ending::Cancelled, 7, message)
     }

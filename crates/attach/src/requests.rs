@@ -20,7 +20,7 @@ use crate::wire::{
 
 impl Client {
     /// Works on a request until it has a result.
-    pub(crate) async fn result(&self, request: &Request) -> Result<Json, RemoteFailure> {
+    pub(crate) async fn result(&self, request: &Request) -> Result<Json, Box<RemoteFailure>> {
         let host = &self.service.host;
         if request.verb == "snapshot" {
             return json(&host.snapshot());
@@ -66,7 +66,7 @@ impl Client {
         }
     }
 
-    async fn read(&self, wanted: ReadWith) -> Result<Json, RemoteFailure> {
+    async fn read(&self, wanted: ReadWith) -> Result<Json, Box<RemoteFailure>> {
         let read = self.service.host.read(wanted.uri);
         let read = match wanted.server {
             Some(server) => read.server(server),
@@ -94,7 +94,7 @@ impl Client {
         })
     }
 
-    async fn complete(&self, wanted: CompleteWith) -> Result<Json, RemoteFailure> {
+    async fn complete(&self, wanted: CompleteWith) -> Result<Json, Box<RemoteFailure>> {
         let CompleteWith {
             server,
             reference,
@@ -107,7 +107,7 @@ impl Client {
         json(&completed.await.map_err(self.service.explain)?)
     }
 
-    async fn list(&self, wanted: &ListWith) -> Result<Json, RemoteFailure> {
+    async fn list(&self, wanted: &ListWith) -> Result<Json, Box<RemoteFailure>> {
         match wanted.kind.as_str() {
             "tools" => self.list_of::<Tool>(wanted).await,
             "resources" => self.list_of::<Resource>(wanted).await,
@@ -117,7 +117,7 @@ impl Client {
         }
     }
 
-    async fn list_of<T: Listable>(&self, wanted: &ListWith) -> Result<Json, RemoteFailure> {
+    async fn list_of<T: Listable>(&self, wanted: &ListWith) -> Result<Json, Box<RemoteFailure>> {
         let list = self.service.host.list::<T>();
         let list = match wanted.wait_ms.map(Duration::from_millis) {
             Some(wait) => list.remembered_after(wait).starting_after(wait),
@@ -142,14 +142,14 @@ impl Client {
                 entry: json(&offered.entry)?,
             })
         });
-        let entries: Result<Vec<_>, RemoteFailure> = entries.collect();
+        let entries: Result<Vec<_>, Box<RemoteFailure>> = entries.collect();
         json(&ListResult {
             entries: entries?,
             servers: servers.collect(),
         })
     }
 
-    async fn find(&self, wanted: &FindWith) -> Result<Json, RemoteFailure> {
+    async fn find(&self, wanted: &FindWith) -> Result<Json, Box<RemoteFailure>> {
         match wanted.kind.as_str() {
             "tools" => self.find_of::<Tool>(wanted).await,
             "prompts" => self.find_of::<Prompt>(wanted).await,
@@ -159,7 +159,7 @@ impl Client {
         }
     }
 
-    async fn find_of<T: Listable>(&self, wanted: &FindWith) -> Result<Json, RemoteFailure> {
+    async fn find_of<T: Listable>(&self, wanted: &FindWith) -> Result<Json, Box<RemoteFailure>> {
         let host = &self.service.host;
         let name = match (&wanted.server, wanted.name.contains('/')) {
             (Some(server), false) => format!("{server}/{}", wanted.name),
@@ -183,7 +183,7 @@ impl Client {
     }
 
     /// Has the servers list what they offer, and tells how much that is.
-    async fn servers(&self, wanted: ServersWith) -> Result<Json, RemoteFailure> {
+    async fn servers(&self, wanted: ServersWith) -> Result<Json, Box<RemoteFailure>> {
         let host = &self.service.host;
         let only = wanted.server.as_deref();
         let (tools, resources, templates, prompts) = tokio::try_join!(
@@ -215,7 +215,7 @@ impl Client {
     async fn counted<T: Listable>(
         &self,
         only: Option<&str>,
-    ) -> Result<HashMap<ServerName, usize>, RemoteFailure> {
+    ) -> Result<HashMap<ServerName, usize>, Box<RemoteFailure>> {
         let list = self.service.host.list::<T>().for_all();
         let list = match only {
             Some(server) => list.server(server),
@@ -229,10 +229,11 @@ impl Client {
                     counts.insert(answer.name, 0);
                 }
                 (Outcome::NotOffered | Outcome::Disabled, _) => {}
-                (_, Some(error)) => return Err((self.service.explain)(error)),
+                (_, Some(error)) => return Err((self.service.explain)(error).into()),
                 (_, None) => {
                     let message = "it has not listed what it offers";
-                    return Err(RemoteFailure::unexpected(message).of(answer.name.as_str()));
+                    let failure = RemoteFailure::unexpected(message);
+                    return Err(failure.of(answer.name.as_str()).into());
                 }
             }
         }
@@ -242,9 +243,9 @@ impl Client {
         Ok(counts)
     }
 
-    pub(crate) fn done(&self, result: Result<(), Error>) -> Result<Json, RemoteFailure> {
-        let result = result.map(|()| Json::default());
-        result.map_err(self.service.explain)
+    pub(crate) fn done(&self, result: Result<(), Error>) -> Result<Json, Box<RemoteFailure>> {
+        result.map_err(self.service.explain)?;
+        Ok(Json::default())
     }
 }
 
@@ -252,6 +253,6 @@ fn server_info(host: &Host, name: &ServerName) -> Option<attache::protocol::Impl
     host.running(name.as_str())?.server().cloned()
 }
 
-pub(crate) fn json(value: &impl serde::Serialize) -> Result<Json, RemoteFailure> {
+pub(crate) fn json(value: &impl serde::Serialize) -> Result<Json, Box<RemoteFailure>> {
     Json::from_serialize(value).map_err(|error| RemoteFailure::unexpected(error.to_string()))
 }

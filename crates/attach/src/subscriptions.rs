@@ -27,7 +27,11 @@ const CANCEL_PATIENCE: Duration = Duration::from_secs(5);
 
 impl Client {
     /// Makes a call. Questions about it go to this client, as far as it can answer them.
-    pub(crate) async fn call(&self, id: u64, wanted: RemoteCall) -> Result<Json, RemoteFailure> {
+    pub(crate) async fn call(
+        &self,
+        id: u64,
+        wanted: RemoteCall,
+    ) -> Result<Json, Box<RemoteFailure>> {
         let host = &self.service.host;
         let server = ServerName::new(&wanted.server);
         let server = server.map_err(|error| RemoteFailure::usage(error.to_string()))?;
@@ -83,7 +87,7 @@ impl Client {
         call: Call,
         wanted: &RemoteCall,
         server: &ServerName,
-    ) -> Result<Json, RemoteFailure> {
+    ) -> Result<Json, Box<RemoteFailure>> {
         let host = &self.service.host;
         if wanted.task {
             let ready = host.ready(server.as_str()).await;
@@ -96,7 +100,8 @@ impl Client {
         let payload = call.raw().await.map_err(self.service.explain)?;
         payload.to_json().map_err(|error| {
             let message = format!("the server's answer to tools/call cannot be read: {error}");
-            RemoteFailure::ended(Ending::ProtocolError, 1, message).of(server.as_str())
+            let failure = RemoteFailure::ended(Ending::ProtocolError, 1, message);
+            failure.of(server.as_str()).into()
         })
     }
 
@@ -106,7 +111,7 @@ impl Client {
         call: Call,
         wanted: &RemoteCall,
         server: &ServerName,
-    ) -> Result<Json, RemoteFailure> {
+    ) -> Result<Json, Box<RemoteFailure>> {
         let explain = self.service.explain;
         let task = match call.as_task().await.map_err(explain)? {
             TaskStart::Finished(result) => return json(&result),
@@ -163,7 +168,11 @@ impl Client {
 
     /// Sends what happens until the client leaves: first the snapshot, then events; and the
     /// questions that it can answer.
-    pub(crate) async fn follow(&self, id: u64, wanted: FollowWith) -> Result<Json, RemoteFailure> {
+    pub(crate) async fn follow(
+        &self,
+        id: u64,
+        wanted: FollowWith,
+    ) -> Result<Json, Box<RemoteFailure>> {
         let host = &self.service.host;
         let started = host.snapshot().started_ms;
         let is_ours = wanted.started_ms.is_none_or(|it| it == started);
@@ -206,7 +215,7 @@ impl Client {
     }
 
     /// Sends what passes on all connections, until the client leaves.
-    pub(crate) async fn frames(&self, id: u64) -> Result<Json, RemoteFailure> {
+    pub(crate) async fn frames(&self, id: u64) -> Result<Json, Box<RemoteFailure>> {
         let mut frames = self.service.host.frames();
         let begun = Reply {
             begun: Some(true),
@@ -231,7 +240,11 @@ impl Client {
     }
 
     /// Sends the changes of a server, until the client leaves or they end.
-    pub(crate) async fn watch(&self, id: u64, wanted: WatchWith) -> Result<Json, RemoteFailure> {
+    pub(crate) async fn watch(
+        &self,
+        id: u64,
+        wanted: WatchWith,
+    ) -> Result<Json, Box<RemoteFailure>> {
         let WatchWith { server, filter } = wanted;
         let watch = self.service.host.watch_all(&server, filter).await;
         let mut watch = watch.map_err(self.service.explain)?;
@@ -247,7 +260,7 @@ impl Client {
             told = match watch.next().await {
                 Some(Watched::Changed(change)) => change.into(),
                 Some(Watched::Resubscribed) => WatchLine::Missed,
-                Some(Watched::Ended(error)) => return Err((self.service.explain)(error)),
+                Some(Watched::Ended(error)) => return Err((self.service.explain)(error).into()),
                 None => return Ok(Json::default()),
             };
         }

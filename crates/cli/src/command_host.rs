@@ -205,7 +205,7 @@ impl CommandHost {
 
     /// What the process that keeps the servers running answers. None if there is none, or it cannot
     /// say: then the command finds out by itself.
-    pub(crate) async fn from_attached<T>(
+    pub(crate) async fn ask_attached<T>(
         &self,
         ask: impl AsyncFnOnce(&RemoteHost, Option<&str>) -> Result<T, RemoteError>,
     ) -> Result<Option<T>, Failure> {
@@ -222,7 +222,7 @@ impl CommandHost {
         &self,
     ) -> Result<Option<Aggregate<T>>, Failure> {
         let list = async |host: &RemoteHost, server: Option<&str>| host.list(server, None).await;
-        let list: Option<Aggregate<T>> = self.from_attached(list).await?;
+        let list: Option<Aggregate<T>> = self.ask_attached(list).await?;
         let is_answer = |answer: &ServerAnswer| {
             matches!(
                 answer.outcome,
@@ -237,7 +237,7 @@ impl CommandHost {
         &self,
         name: &str,
     ) -> Result<Option<Found<T>>, Failure> {
-        self.from_attached(async |host, server| host.find(name, server).await)
+        self.ask_attached(async |host, server| host.find(name, server).await)
             .await
     }
 
@@ -252,7 +252,7 @@ impl CommandHost {
         }
         let read =
             async |host: &RemoteHost, only: Option<&str>| host.read(uri, server.or(only)).await;
-        let read = self.from_attached(read).await?;
+        let read = self.ask_attached(read).await?;
         Ok(read.filter(|it| it.stale.is_none()).map(|read| ReadAnswer {
             server: read.server,
             contents: Arc::new(read.contents),
@@ -274,7 +274,7 @@ impl CommandHost {
             return Ok(None);
         }
         let arguments = arguments.iter().cloned().collect();
-        self.from_attached(async |host, _| host.prompt(name, arguments).await)
+        self.ask_attached(async |host, _| host.prompt(name, arguments).await)
             .await
     }
 

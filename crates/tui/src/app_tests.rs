@@ -461,6 +461,17 @@ fn esc_never_quits_and_quitting_asks_while_calls_run() {
     assert!(matches!(app.take_effects()[..], [Effect::Quit]));
 }
 
+/// Over a slow line Esc and the next key arrive together, which looks like Alt.
+#[test]
+fn esc_and_a_letter_in_one_piece_are_two_keys() {
+    let mut app = app();
+    ready(&mut app);
+    type_in(&mut app, "?");
+    let event = KeyEvent::new(KeyCode::Char('q'), KeyModifiers::ALT);
+    app.on(Message::Terminal(TerminalEvent::Key(event)));
+    assert!(matches!(app.take_effects()[..], [Effect::Quit]));
+}
+
 #[test]
 fn ctrl_c_cancels_and_twice_within_a_second_leaves() {
     let mut app = app();

@@ -12,6 +12,7 @@ use attache::host::events::EventKind;
 use attache::host::policy::PinState;
 use attache::protocol::{CallToolResult, Json, ProgressParams, Tool};
 use attache_view::document::Document;
+use tokio::sync::Notify;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::task::JoinHandle;
 
@@ -44,6 +45,7 @@ pub(crate) async fn drive(
         jobs: HashMap::new(),
         watches: HashMap::new(),
         frames: None,
+        lists: HashMap::new(),
     };
     while let Some(effect) = effects.recv().await {
         if matches!(effect, Effect::Quit) {
@@ -60,8 +62,9 @@ pub(crate) async fn drive(
     {
         task.abort();
     }
-    if let Some(frames) = driver.frames {
-        frames.abort();
+    let lists = driver.lists.into_values().map(|(_, task)| task);
+    for task in lists.chain(driver.frames) {
+        task.abort();
     }
 }
 
@@ -115,13 +118,23 @@ struct Driver {
     jobs: HashMap<JobId, JoinHandle<()>>,
     watches: HashMap<(String, String), JoinHandle<()>>,
     frames: Option<JoinHandle<()>>,
+    /// One task for each list, so that a server that changes its lists all the time has them fetched
+    /// one after the other.
+    lists: HashMap<ListKind, (Arc<Notify>, JoinHandle<()>)>,
 }
 
 impl Driver {
     fn perform(&mut self, effect: Effect) {
         let (backend, mailbox) = (self.backend.clone(), self.mailbox.clone());
         match effect {
-            Effect::List(kind) => list(kind, backend, mailbox),
+            Effect::List(kind) => {
+                let (wanted, _) = self.lists.entry(kind).or_insert_with(|| {
+                    let wanted = Arc::new(Notify::new());
+                    let task = tokio::spawn(list(kind, backend, mailbox, wanted.clone()));
+                    (wanted, task)
+                });
+                wanted.notify_one();
+            }
             Effect::Begin(id, work) => {
                 self.jobs.retain(|_, task| !task.is_finished());
                 let task = tokio::spawn(begin(id, work, backend, mailbox));
@@ -230,7 +243,9 @@ impl Driver {
             tell(WatchNews::Began);
             while let Some(news) = watch.next().await {
                 let is_over = matches!(news, WatchNews::Ended(_));
-                tell(news);
+                let (server, uri) = (server.clone(), uri.clone());
+                let told = Message::Watched { server, uri, news };
+                mailbox.send_when_there_is_room(told).await;
                 if is_over {
                     return;
                 }
@@ -240,33 +255,31 @@ impl Driver {
     }
 }
 
-fn list(kind: ListKind, backend: Backend, mailbox: Mailbox) {
-    match kind {
-        ListKind::Tools => {
-            tokio::spawn(async move {
+/// Fetches a list whenever it is wanted; what is wanted meanwhile is one fetch more.
+async fn list(kind: ListKind, backend: Backend, mailbox: Mailbox, wanted: Arc<Notify>) {
+    loop {
+        wanted.notified().await;
+        match kind {
+            ListKind::Tools => {
                 let wrap = |whole: Aggregate<Tool>| Listed::Tools(Box::new(whole));
                 if let Some(tools) = fetch(kind, &backend, &mailbox, wrap).await {
-                    tokio::task::spawn_blocking(move || pins(&backend, &mailbox, &tools));
+                    let (backend, mailbox) = (backend.clone(), mailbox.clone());
+                    let looked = move || pins(&backend, &mailbox, &tools);
+                    let _ = tokio::task::spawn_blocking(looked).await;
                 }
-            });
-        }
-        ListKind::Resources => {
-            tokio::spawn(async move {
+            }
+            ListKind::Resources => {
                 let wrap = |whole| Listed::Resources(Box::new(whole));
                 fetch(kind, &backend, &mailbox, wrap).await;
-            });
-        }
-        ListKind::Templates => {
-            tokio::spawn(async move {
+            }
+            ListKind::Templates => {
                 let wrap = |whole| Listed::Templates(Box::new(whole));
                 fetch(kind, &backend, &mailbox, wrap).await;
-            });
-        }
-        ListKind::Prompts => {
-            tokio::spawn(async move {
+            }
+            ListKind::Prompts => {
                 let wrap = |whole| Listed::Prompts(Box::new(whole));
                 fetch(kind, &backend, &mailbox, wrap).await;
-            });
+            }
         }
     }
 }
@@ -318,7 +331,7 @@ async fn begin(id: JobId, work: Work, backend: Backend, mailbox: Mailbox) {
             total: params.total,
             message: params.message,
         };
-        progress.send(Message::Job(id, news));
+        progress.send_progress(id, news);
     });
     let end = match work {
         Work::Call {

@@ -48,6 +48,9 @@ mod platform {
     use crate::mailbox::Mailbox;
     use crate::message::Message;
 
+    /// How long to wait for what is there already; with less the library does not look.
+    const AT_ONCE: Duration = Duration::from_millis(1);
+
     /// Orders to the thread.
     #[derive(Debug)]
     pub(crate) struct Orders {
@@ -173,7 +176,7 @@ mod platform {
 
         /// Reads what is there; false if the terminal is gone.
         fn read_keys(&self) -> bool {
-            while let Ok(true) = event::poll(Duration::ZERO) {
+            while let Ok(true) = event::poll(AT_ONCE) {
                 match event::read() {
                     // Signals tell of it as well, at once.
                     Ok(Event::Resize(..)) => {}

@@ -9,11 +9,12 @@ use ratatui::crossterm::event::{
     DisableBracketedPaste, DisableMouseCapture, EnableBracketedPaste, EnableMouseCapture,
 };
 use ratatui::crossterm::terminal::{
-    BeginSynchronizedUpdate, EndSynchronizedUpdate, EnterAlternateScreen, LeaveAlternateScreen,
-    disable_raw_mode, enable_raw_mode,
+    BeginSynchronizedUpdate, Clear, ClearType, EndSynchronizedUpdate, EnterAlternateScreen,
+    LeaveAlternateScreen, disable_raw_mode, enable_raw_mode, size,
 };
 use ratatui::crossterm::{cursor, execute, queue};
-use ratatui::{Frame, Terminal};
+use ratatui::layout::{Position, Rect, Size};
+use ratatui::{Frame, Terminal, TerminalOptions, Viewport};
 
 /// How large a text may be that terminals take into the clipboard.
 pub(crate) const CLIPBOARD_LIMIT: usize = 74_000;
@@ -25,20 +26,40 @@ static IS_TAKEN: AtomicBool = AtomicBool::new(false);
 static HAS_MOUSE: AtomicBool = AtomicBool::new(false);
 
 /// The terminal while it is ours.
+///
+/// Its size is looked at before each frame. The library's own way of clearing asks the terminal
+/// where its cursor is and waits for the answer among the keys, so it is not used.
 pub(crate) struct Screen {
-    terminal: Terminal<CrosstermBackend<io::BufWriter<Stdout>>>,
+    terminal: Drawing,
+    size: Size,
+    /// The next frame is drawn on an empty screen.
+    is_forgotten: bool,
     wants_mouse: bool,
+}
+
+type Drawing = Terminal<CrosstermBackend<io::BufWriter<Stdout>>>;
+
+fn drawing(size: Size) -> io::Result<Drawing> {
+    let writer = io::BufWriter::with_capacity(BUFFER, io::stdout());
+    let viewport = Viewport::Fixed(Rect::from((Position::ORIGIN, size)));
+    Terminal::with_options(CrosstermBackend::new(writer), TerminalOptions { viewport })
+}
+
+fn size_now() -> io::Result<Size> {
+    let (width, height) = size()?;
+    Ok(Size::new(width, height))
 }
 
 impl Screen {
     /// Takes the terminal over.
     pub(crate) fn take(wants_mouse: bool) -> io::Result<Self> {
         enter(wants_mouse)?;
-        let writer = io::BufWriter::with_capacity(BUFFER, io::stdout());
-        let terminal = Terminal::new(CrosstermBackend::new(writer));
-        match terminal {
-            Ok(terminal) => Ok(Self {
+        let taken = size_now().and_then(|size| Ok((size, drawing(size)?)));
+        match taken {
+            Ok((size, terminal)) => Ok(Self {
                 terminal,
+                size,
+                is_forgotten: false,
                 wants_mouse,
             }),
             Err(error) => {
@@ -50,16 +71,24 @@ impl Screen {
 
     /// Draws a frame. All of it, a change of size included, reaches the terminal as one batch.
     pub(crate) fn draw(&mut self, draw: impl FnOnce(&mut Frame<'_>)) -> io::Result<()> {
+        let size = size_now()?;
+        if self.is_forgotten || size != self.size {
+            self.terminal = drawing(size)?;
+            self.size = size;
+            self.is_forgotten = true;
+        }
         queue!(self.terminal.backend_mut(), BeginSynchronizedUpdate)?;
+        if std::mem::take(&mut self.is_forgotten) {
+            queue!(self.terminal.backend_mut(), Clear(ClearType::All))?;
+        }
         self.terminal.draw(draw)?;
         queue!(self.terminal.backend_mut(), EndSynchronizedUpdate)?;
         Write::flush(self.terminal.backend_mut())
     }
 
     /// Everything is drawn anew by the next frame.
-    pub(crate) fn forget(&mut self) -> io::Result<()> {
-        queue!(self.terminal.backend_mut(), BeginSynchronizedUpdate)?;
-        self.terminal.clear()
+    pub(crate) fn forget(&mut self) {
+        self.is_forgotten = true;
     }
 
     /// Gives the terminal to something else while `meanwhile` runs.
@@ -67,7 +96,7 @@ impl Screen {
         restore();
         let result = meanwhile();
         enter(self.wants_mouse)?;
-        self.forget()?;
+        self.forget();
         Ok(result)
     }
 
@@ -75,7 +104,8 @@ impl Screen {
     pub(crate) fn retake(&mut self) -> io::Result<()> {
         restore();
         enter(self.wants_mouse)?;
-        self.forget()
+        self.forget();
+        Ok(())
     }
 
     /// Has the mouse tell us, or leaves it to the terminal, which selects text with it.

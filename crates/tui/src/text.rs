@@ -13,6 +13,23 @@ pub(crate) fn safe(text: &str) -> Cow<'_, str> {
     }
 }
 
+/// The beginning of a text that may be of any length.
+pub(crate) fn head(text: &str, most: usize) -> &str {
+    if text.len() <= most {
+        return text;
+    }
+    let mut end = most;
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    &text[..end]
+}
+
+/// A foreign name, of which more than this would never be read.
+pub(crate) fn safe_name(text: &str) -> String {
+    safe(head(text, 512)).into_owned()
+}
+
 /// The width of a text on the screen.
 pub(crate) fn width(text: &str) -> usize {
     text.width()

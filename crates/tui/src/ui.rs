@@ -117,7 +117,7 @@ impl Ui<'_> {
     fn perform(&mut self, effect: Effect) -> io::Result<bool> {
         match effect {
             Effect::Quit => return Ok(true),
-            Effect::Redraw => self.screen.forget()?,
+            Effect::Redraw => self.screen.forget(),
             Effect::Mouse(is_on) => self.screen.set_mouse(is_on)?,
             Effect::Clipboard { text, label } => self.copy(&text, &label)?,
             Effect::Page(text) => {

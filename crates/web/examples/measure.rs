@@ -77,25 +77,20 @@ fn round(program: &str) -> Result<Round, Failure> {
 fn use_page(line: &str, began: Instant, linked: Duration, process: u32) -> Result<Round, Failure> {
     let (_, address) = line.trim().split_once("http://").ok_or("no link")?;
     let (address, token) = address.split_once("/#token=").ok_or("no token")?;
-    let mut sizes = Vec::new();
-    let mut fetch = |path: &str, encoding: &str| -> Result<Vec<u8>, Failure> {
-        let body = fetch(address, token, path, encoding)?;
-        sizes.push(body.len());
-        Ok(body)
-    };
-    let page = String::from_utf8(fetch("/", "identity")?)?;
+    let page = String::from_utf8(fetch(address, token, "/", "identity")?)?;
     let files = page.split('"').filter(|it| it.starts_with("/assets/"));
     let files: Vec<&str> = files.collect();
+    let mut compressed = page.len();
     for file in &files {
-        fetch(file, "gzip")?;
+        compressed += fetch(address, token, file, "gzip")?.len();
     }
-    fetch("/api/v1/snapshot", "identity")?;
-    fetch("/api/v1/tools?view=brief", "identity")?;
+    for path in ["/api/v1/snapshot", "/api/v1/tools?view=brief"] {
+        fetch(address, token, path, "identity")?;
+    }
     let usable = began.elapsed();
-    let compressed = sizes[..=files.len()].iter().sum();
     let mut plain = page.len();
     for file in &files {
-        plain += fetch(file, "identity")?.len();
+        plain += fetch(address, token, file, "identity")?.len();
     }
     let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
     let resident = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));

@@ -9,7 +9,7 @@ use std::time::Duration;
 use attache_process::{Environment, ExitReason, Ladder, Launch, SpawnError, spawn};
 use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncWriteExt as _, BufReader};
 use tokio::sync::mpsc;
-use tokio::time::{Instant, interval, timeout};
+use tokio::time::{Instant, interval, sleep, timeout};
 
 use super::steps::HEARTBEAT;
 
@@ -138,17 +138,14 @@ pub(super) async fn run(
         tokio::join!(write, stdout, stderr);
     };
     let mut output = Output::default();
-    let ended = async {
-        let reason = child.wait().await;
-        tokio::time::sleep(DRAIN).await;
-        reason
-    };
-    tokio::pin!(pipes, ended);
+    let (ended, drained) = (child.wait(), sleep(DRAIN));
+    tokio::pin!(pipes, ended, drained);
     let mut ticks = interval(HEARTBEAT);
     ticks.reset();
     let mut last_word = Instant::now();
     let mut is_open = true;
-    let reason = loop {
+    let mut reason = None;
+    while reason.is_none() || is_open || !lines.is_empty() {
         tokio::select! {
             biased;
             Some((stream, line)) = lines.recv() => {
@@ -157,13 +154,14 @@ pub(super) async fn run(
                 told(Said::Line(stream, &line));
             }
             () = &mut pipes, if is_open => is_open = false,
+            how = &mut ended, if reason.is_none() => {
+                reason = Some(how);
+                drained.as_mut().reset(Instant::now() + DRAIN);
+            }
+            () = &mut drained, if reason.is_some() => break,
             _ = ticks.tick() => told(Said::Nothing(last_word.elapsed())),
-            reason = &mut ended => break reason,
         }
-        if !is_open && lines.is_empty() {
-            break child.wait().await;
-        }
-    };
+    }
     // What the agent started ends with it.
     let _ = timeout(
         DRAIN * 20,
@@ -173,9 +171,9 @@ pub(super) async fn run(
         }),
     )
     .await;
-    match reason == ExitReason::Code(0) {
-        true => Ok(output),
-        false => Err(AgentError::Failed {
+    match reason.unwrap_or(ExitReason::Unknown) {
+        ExitReason::Code(0) => Ok(output),
+        reason => Err(AgentError::Failed {
             program: agent.program().to_owned(),
             reason,
             last: output.tail(20),

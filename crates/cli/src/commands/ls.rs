@@ -158,7 +158,7 @@ async fn kept(session: &CommandHost) -> Result<Option<Vec<Seen>>, Failure> {
         let asked = tokio::time::timeout(KEPT_PATIENCE, host.servers(only));
         asked.await.unwrap_or(Err(RemoteError::Lost))
     };
-    let Some(servers) = session.from_attached(ask).await? else {
+    let Some(servers) = session.ask_attached(ask).await? else {
         return Ok(None);
     };
     let servers = servers.into_iter().map(|known| {

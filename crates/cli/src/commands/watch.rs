@@ -123,7 +123,7 @@ async fn begin(
 ) -> Result<SubscriptionFilter, Failure> {
     let server = server.clone();
     let watch = async |host: &RemoteHost, _: Option<&str>| host.watch(&server, part.clone()).await;
-    if let Some(mut watch) = session.from_attached(watch).await? {
+    if let Some(mut watch) = session.ask_attached(watch).await? {
         let granted = watch.granted().clone();
         tokio::spawn(async move {
             loop {
@@ -173,7 +173,7 @@ async fn parts(
     }
     for uri in filter.resource_subscriptions.iter().flatten() {
         let owner = async |host: &RemoteHost, _: Option<&str>| host.owner_of(uri).await;
-        let owner = match session.from_attached(owner).await? {
+        let owner = match session.ask_attached(owner).await? {
             Some(owner) => owner,
             None => session.run(session.host.owner_of(uri)).await?,
         };

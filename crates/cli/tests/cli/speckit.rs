@@ -519,8 +519,8 @@ fn the_specs_tab_runs_the_whole_chain_with_an_agent_of_the_user() {
     see(&screen, "Written by the agent sh.");
     for (keys, done, phase) in [
         ("rp", "plan done", "001-search-notes-tag"),
-        ("rt", "tasks done", "implement 0/4"),
-        ("ri", "implement done", "done 4"),
+        ("rt", "tasks done", "implement 0/6"),
+        ("ri", "implement done", "done 6"),
     ] {
         screen.type_in(keys);
         see(&screen, done);

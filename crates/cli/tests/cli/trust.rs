@@ -51,7 +51,11 @@ fn s3_nothing_of_a_project_runs_before_it_is_trusted() {
     run(&["ls"]).expect(7);
     assert!(!ran.exists(), "nothing was started");
 
-    run(&["trust", "--yes"]).expect(0);
+    let approved = run(&["trust", "--yes", "--json"]).expect(0).document();
+    assert_eq!(approved["was"], "new");
+    assert_eq!(approved["approved"], true);
+    let again = run(&["trust", "--json"]).expect(0).document();
+    assert_eq!(again["was"], "approved");
     run(&["ls"]).expect(0);
     assert!(ran.exists());
     project.write("work/attache.toml", &format!("{server}# one more byte\n"));
@@ -156,7 +160,10 @@ fn s4_s26_the_first_use_pins_and_a_changed_tool_is_not_called_until_it_is_approv
     hint: run it on a terminal, or approve what you see above with --yes
     "#);
     server.refusal();
-    home.run(&["trust", "mine", "--yes"]).expect(0);
+    let approved = home.run(&["trust", "mine", "--yes", "--json"]);
+    let approved = approved.expect(0).document();
+    assert_eq!(approved["server"], "mine", "{approved}");
+    assert_eq!(approved["approved"], true, "{approved}");
     home.run(&CALL).expect(0);
 }
 
@@ -352,8 +359,9 @@ fn answers_for_always_are_listed_and_forgotten() {
     assert_eq!(document[1]["name"], "notes/delete");
     assert_eq!(document[1]["answer"], "deny");
 
-    home.run(&["trust", "forget", "notes/delete"]).expect(0);
-    home.run(&["trust", "forget", "notes/delete"]).expect(2);
+    let words = ["trust", "forget", "notes/delete", "--json"];
+    assert_eq!(home.run(&words).expect(0).document()["forgotten"], 1);
+    home.run(&words).expect(2);
     let outcome = home.run(&["trust", "forget", "notes"]).expect(0);
     assert!(outcome.stdout.contains("2 answers"), "{outcome:?}");
     let document = home.run(&["trust", "list", "--json"]).expect(0).document();

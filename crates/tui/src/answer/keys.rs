@@ -45,7 +45,7 @@ impl AnswerView {
             Action::PreviousMatch => self.find(false),
             Action::ViewAs => self.next_view(),
             Action::Wrap => {
-                self.wraps = !self.wraps;
+                self.anchored(|view| view.wraps = !view.wraps);
                 self.left = 0;
                 self.say(if self.wraps {
                     "Long lines are wrapped."
@@ -378,38 +378,38 @@ impl AnswerView {
         }
     }
 
-    /// The rows are made for another width; what the cursor was on stays in view.
+    /// The rows are made for another width, if it is another.
     pub(super) fn resize(&mut self, columns: usize, height: usize) {
-        let before = self.size;
-        if before.0 != columns {
-            let anchor = |view: &Self, place: Place| {
-                let row = view.body_row(place)?;
-                match &view.sections.get(place.section)?.shown {
-                    Shown::Text(text) => Some(text.position(row)),
-                    _ => None,
-                }
-            };
-            let anchors = [anchor(self, self.cursor), anchor(self, self.top)];
-            self.size = (columns, height);
-            for (at, anchor) in anchors.into_iter().enumerate() {
-                let place = if at == 0 { self.cursor } else { self.top };
-                self.layout(place.section);
-                let has_title = usize::from(self.has_title(place.section));
-                if let (Some(position), Some(Shown::Text(text))) = (
-                    anchor,
-                    self.sections.get_mut(place.section).map(|it| &mut it.shown),
-                ) {
-                    let row = text.row_of(position) + has_title;
-                    let moved = Place { row, ..place };
-                    if at == 0 {
-                        self.cursor = moved
-                    } else {
-                        self.top = moved
-                    }
-                }
-            }
+        if self.size.0 != columns {
+            self.anchored(|view| view.size.0 = columns);
         }
-        self.size = (columns, height);
+        self.size.1 = height;
+    }
+
+    /// Changes how rows are made; the cursor and what is in view stay at their text.
+    fn anchored(&mut self, change: impl FnOnce(&mut Self)) {
+        let before = [self.cursor, self.top].map(|place| {
+            let row = self.body_row(place)?;
+            match &self.sections.get(place.section)?.shown {
+                Shown::Text(text) => Some((place.section, text.position(row))),
+                _ => None,
+            }
+        });
+        change(self);
+        let [cursor, top] = before.map(|anchor| {
+            let (section, position) = anchor?;
+            self.layout(section);
+            let title = usize::from(self.has_title(section));
+            match &mut self.sections.get_mut(section)?.shown {
+                Shown::Text(text) => {
+                    let row = text.row_of(position) + title;
+                    Some(Place { section, row })
+                }
+                _ => None,
+            }
+        });
+        self.cursor = cursor.unwrap_or(self.cursor);
+        self.top = top.unwrap_or(self.top);
     }
 
     pub(super) fn mouse(&mut self, event: MouseEvent) -> Outcome {

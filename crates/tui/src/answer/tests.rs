@@ -322,6 +322,9 @@ fn the_cursor_stays_at_its_text_when_the_width_changes() {
         panic!("no text");
     };
     assert_eq!(rows.position(view.cursor.row), 20 * 21);
+    keys(&mut view, "W");
+    drawn(&mut view, (12, 14), &colored());
+    assert_eq!(view.cursor.row, 20, "one row for each line");
 }
 
 #[cfg(feature = "images")]

@@ -124,7 +124,7 @@ impl App {
             }
             Act::OpenTool(server, tool) => {
                 self.go_to(Tab::Tools);
-                self.tools.select(&server, &text::safe(&tool.name));
+                self.tools.select(&server, &text::safe_name(&tool.name));
                 self.details[Tab::Tools as usize].clear();
                 self.open_tool(server, tool);
             }

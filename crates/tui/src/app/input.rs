@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use ratatui::crossterm::event::{
-    Event as TerminalEvent, KeyEvent, KeyEventKind, MouseButton, MouseEvent, MouseEventKind,
+    Event as TerminalEvent, KeyCode, KeyEvent, KeyEventKind, KeyModifiers, MouseButton, MouseEvent,
+    MouseEventKind,
 };
 
 use super::act::Act;
@@ -67,11 +68,20 @@ impl App {
     }
 
     fn on_key(&mut self, event: KeyEvent) {
-        if self.settings.can_panic && event.code == ratatui::crossterm::event::KeyCode::F(12) {
+        if self.settings.can_panic && event.code == KeyCode::F(12) {
             return self.effects.push(Effect::Panic);
         }
         let contexts = self.contexts();
         let action = self.settings.keys.action(&contexts, event);
+        // Esc and a letter that arrive together, as over a slow line, look like Alt and the letter.
+        if action.is_none()
+            && event.modifiers == KeyModifiers::ALT
+            && matches!(event.code, KeyCode::Char(_))
+            && !contexts.contains(&Context::Text)
+        {
+            self.on_key(KeyEvent::new(KeyCode::Esc, KeyModifiers::NONE));
+            return self.on_key(KeyEvent::new(event.code, KeyModifiers::NONE));
+        }
         match action {
             // These mean the same wherever the person is.
             Some(Action::Interrupt) => return self.interrupt(),

@@ -162,8 +162,6 @@ pub(crate) struct App {
     effects: Vec<Effect>,
     /// Where things were drawn, for the mouse.
     places: Places,
-    /// Which lists have been asked for.
-    has_asked: bool,
     /// The fields of the tool that is selected, as lines of this width.
     tool_fields: Option<(Arc<Tool>, usize, Vec<Line<'static>>)>,
     /// Who waits for what was asked before there is a host.
@@ -209,7 +207,6 @@ impl App {
             waker,
             effects: Vec::new(),
             places: Places::default(),
-            has_asked: false,
             tool_fields: None,
             first_question: None,
         }
@@ -345,7 +342,6 @@ impl App {
 
     /// Asks for all lists.
     pub(crate) fn ask_for_lists(&mut self) {
-        self.has_asked = true;
         for kind in [
             ListKind::Tools,
             ListKind::Resources,
@@ -368,7 +364,10 @@ impl App {
         self.specs.on_event(event);
         match &event.kind {
             EventKind::ListChanged { list } => self.effects.push(Effect::List(*list)),
-            EventKind::State(change) => self.state_changed(change.state),
+            // A server that came back may offer something else; a first start is waited for anyway.
+            EventKind::State(change) if change.state == ServerState::Ready && change.starts > 1 => {
+                self.ask_for_lists();
+            }
             EventKind::Added { .. } => self.ask_for_lists(),
             EventKind::Removed => {
                 let is_there = |name: &str| {
@@ -394,13 +393,6 @@ impl App {
                 )));
             }
             _ => {}
-        }
-    }
-
-    fn state_changed(&mut self, state: ServerState) {
-        // A server that came back may offer something else.
-        if state == ServerState::Ready && self.has_asked {
-            self.ask_for_lists();
         }
     }
 

@@ -12,7 +12,7 @@ use super::{App, Focus, Overlay, Tab};
 use crate::component::{Component as _, Tone};
 use crate::draw;
 use crate::jobs::JobState;
-use crate::keys::Action;
+use crate::keys::{Action, Context};
 use crate::message::JobEnd;
 use crate::panes::calls::CallKey;
 use crate::panes::catalog::{Row as _, Seen};
@@ -26,6 +26,8 @@ const SIDE_BY_SIDE: u16 = 100;
 const WITH_SERVERS: u16 = 60;
 /// The smallest screen on which anything can be shown.
 const SMALLEST: (u16, u16) = (40, 10);
+/// How much of a description is shown beside a list.
+const LONGEST_DESCRIPTION: usize = 16 * 1024;
 /// Lines of requests that run.
 const MOST_RUNNING: usize = 4;
 
@@ -79,7 +81,7 @@ impl App {
         let is_focused = self.focus == Focus::Servers && self.overlays.is_empty();
         let about = self.about.clone().unwrap_or_default();
         let title = match about.is_attached {
-            true => " Servers, in the background ",
+            true => " Background host ",
             false => " Servers ",
         };
         let role = title_role(is_focused);
@@ -440,9 +442,9 @@ impl App {
         describe(row.prompt.description.as_deref(), width, &mut lines);
         for argument in row.prompt.arguments.as_deref().unwrap_or_default() {
             let star = if argument.required { "*" } else { " " };
-            let name = text::safe(&argument.name).into_owned();
+            let name = text::safe_name(&argument.name);
             let description = argument.description.as_deref().unwrap_or_default();
-            let description = text::safe(description).into_owned();
+            let description = text::safe_name(description);
             lines.push(Line::from(vec![
                 Span::styled(star, theme.style(Role::Warning)),
                 Span::styled(format!("{name}  "), theme.style(Role::Name)),
@@ -534,11 +536,14 @@ impl App {
         let theme = self.settings.theme;
         let mut spans = vec![Span::raw(" ")];
         let mut taken = 1;
+        // While a text is typed, letters are text.
+        let is_typing = self.contexts().contains(&Context::Text);
         for action in self.hints() {
             let Some(binding) = action.binding() else {
                 continue;
             };
-            let Some(key) = self.settings.keys.key(action) else {
+            let keys = self.settings.keys.keys(action);
+            let Some(key) = keys.iter().find(|key| !(is_typing && key.is_typed())) else {
                 continue;
             };
             // Up to the first comma or semicolon is enough here.
@@ -644,7 +649,8 @@ fn title_role(is_focused: bool) -> Role {
 
 fn describe(description: Option<&str>, width: usize, lines: &mut Vec<Line<'static>>) {
     if let Some(description) = description {
-        let safe = attache_view::safe_text::block(description.trim()).replace('\t', "    ");
+        let safe = text::head(description.trim(), LONGEST_DESCRIPTION);
+        let safe = attache_view::safe_text::block(safe).replace('\t', "    ");
         lines.extend(
             text::folded(&safe, width)
                 .into_iter()
@@ -664,10 +670,10 @@ fn fields(form: &attache_view::form::Form, width: usize, theme: &Theme) -> Vec<L
     let fields = members.into_iter().flatten();
     fields
         .map(|field| {
-            let name = text::safe(field.key().unwrap_or_default()).into_owned();
+            let name = text::safe_name(field.key().unwrap_or_default());
             let star = if field.required { "*" } else { " " };
             let description = field.description.as_deref().unwrap_or_default();
-            let description = text::safe(description.lines().next().unwrap_or_default());
+            let description = text::safe_name(description.lines().next().unwrap_or_default());
             let room = width.saturating_sub(text::width(&name) + 3);
             let description = text::cut(&description, room, ellipsis).into_owned();
             Line::from(vec![

@@ -20,17 +20,28 @@ pub(super) fn size(dialog: &QuestionDialog, screen: Rect) -> (u16, u16) {
     let is_drift = matches!(dialog.question.kind, QuestionKind::Drift(_));
     let most = if is_drift { WIDE_COLUMNS } else { COLUMNS };
     let columns = screen.width.saturating_sub(4).min(most).max(1);
-    let theme = Theme::new(Default::default(), true);
-    let rows = made(dialog, usize::from(columns), &theme).len();
-    let rows = u16::try_from(rows).unwrap_or(u16::MAX);
+    let rows = u16::try_from(measured(dialog, usize::from(columns))).unwrap_or(u16::MAX);
     let below = match &dialog.answering {
         Answering::Choices { choices, .. } => u16::try_from(choices.len()).unwrap_or(u16::MAX),
         Answering::Form(_) => screen.height / 2,
         Answering::Words { .. } => LEAST_ROWS,
-        Answering::Reason(_) => 2,
+        Answering::Reason(..) => 2,
     };
     let rows = rows.saturating_add(below).saturating_add(2);
     (columns, rows.min(screen.height.saturating_sub(2)).max(1))
+}
+
+/// How many rows the text has in so many columns. It is asked for each frame and may be long.
+fn measured(dialog: &QuestionDialog, columns: usize) -> usize {
+    match dialog.measured.get() {
+        Some((made_for, json_as, rows)) if (made_for, json_as) == (columns, dialog.json_as) => rows,
+        _ => {
+            let theme = Theme::new(Default::default(), true);
+            let rows = made(dialog, columns, &theme).len();
+            dialog.measured.set(Some((columns, dialog.json_as, rows)));
+            rows
+        }
+    }
 }
 
 /// The rows of what is said.
@@ -98,7 +109,7 @@ fn below_height(dialog: &QuestionDialog, height: u16, said: u16) -> u16 {
             wanted.min(height - (height / 3).min(said))
         }
         Answering::Form(_) | Answering::Words { .. } => height - (height / 2).min(said),
-        Answering::Reason(_) => 2.min(height),
+        Answering::Reason(..) => 2.min(height),
     }
 }
 
@@ -215,7 +226,7 @@ fn draw_answering(dialog: &mut QuestionDialog, frame: &mut Frame<'_>, area: Rect
                 frame.render_widget(keys(offered, theme), line);
             }
         }
-        Answering::Reason(reason) => {
+        Answering::Reason(reason, _) => {
             let label = "Refuse because: ";
             let wide = u16::try_from(label.len()).unwrap_or(0).min(area.width);
             let line = Rect { height: 1, ..area };

@@ -6,7 +6,7 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::choices::Does;
 use super::said::JsonAs;
-use super::{Answering, QuestionDialog, Typing, answering, roots};
+use super::{Answering, QuestionDialog, Typing, roots};
 use crate::component::{Component as _, Input, Outcome, Request};
 use crate::editor::{Shape, TextInput};
 use crate::keys::{Action, Context};
@@ -20,7 +20,7 @@ impl QuestionDialog {
             Answering::Choices { .. } => false,
             Answering::Form(editor) => editor.contexts().contains(&Context::Text),
             Answering::Words { typing, .. } => *typing == Typing::On,
-            Answering::Reason(_) => true,
+            Answering::Reason(..) => true,
         }
     }
 
@@ -60,7 +60,7 @@ impl QuestionDialog {
                 let outcome = editor.input(Input::Key { event, action });
                 self.after_form(outcome)
             }
-            Answering::Words { .. } | Answering::Reason(_) => self.words(letter, event, action),
+            Answering::Words { .. } | Answering::Reason(..) => self.words(letter, event, action),
         }
     }
 
@@ -151,7 +151,8 @@ impl QuestionDialog {
     /// Begins to say why not; Enter says it.
     fn give_reason(&mut self) -> Outcome {
         if let Ok(reason) = TextInput::new("the user declined", Shape::Line) {
-            self.answering = Answering::Reason(reason.selected());
+            let before = std::mem::replace(&mut self.answering, Answering::nothing());
+            self.answering = Answering::Reason(reason.selected(), Box::new(before));
         }
         Outcome::Used
     }
@@ -185,9 +186,9 @@ impl QuestionDialog {
     fn words(&mut self, letter: Option<char>, event: KeyEvent, action: Option<Action>) -> Outcome {
         let sends = action == Some(Action::SendAnswer);
         match &mut self.answering {
-            Answering::Reason(reason) => match (action, event.code) {
+            Answering::Reason(reason, before) => match (action, event.code) {
                 (Some(Action::Later | Action::Back), _) => {
-                    self.answering = answering(&self.question);
+                    self.answering = std::mem::replace(before.as_mut(), Answering::nothing());
                 }
                 (_, KeyCode::Enter) => {
                     let reason = reason.text();
@@ -257,7 +258,7 @@ impl QuestionDialog {
                 *typing = Typing::On;
                 words.paste(text)
             }
-            Answering::Reason(reason) => reason.paste(text),
+            Answering::Reason(reason, _) => reason.paste(text),
         };
         if pasted.is_err() {
             self.say("This is too large to be edited here; open your own editor.");

@@ -13,6 +13,7 @@ mod said;
 #[cfg(test)]
 mod tests;
 
+use std::cell::Cell;
 use std::sync::Arc;
 
 use attache::host::questions::{Answer, Question, QuestionKind};
@@ -48,6 +49,8 @@ pub struct QuestionDialog {
     /// The rows of the text for a width.
     rows: Vec<Line<'static>>,
     made_for: Option<(usize, JsonAs, Theme)>,
+    /// How many rows the text has, for a width.
+    measured: Cell<Option<(usize, JsonAs, usize)>>,
     /// How many rows of the text were in view.
     height: usize,
     /// Where the choices were drawn.
@@ -66,8 +69,17 @@ enum Answering {
     Form(Box<FormEditor>),
     /// In words, or with the reason why not.
     Words { words: TextInput, typing: Typing },
-    /// With the reason why not.
-    Reason(TextInput),
+    /// With the reason why not; what was begun before is kept.
+    Reason(TextInput, Box<Answering>),
+}
+
+impl Answering {
+    fn nothing() -> Self {
+        Self::Choices {
+            choices: Vec::new(),
+            selected: None,
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,6 +103,7 @@ impl QuestionDialog {
             offset: 0,
             rows: Vec::new(),
             made_for: None,
+            measured: Cell::new(None),
             height: 0,
             drawn: Vec::new(),
         }
@@ -137,6 +150,7 @@ impl QuestionDialog {
                 .push(format!("Its definition: {}.", safe_text::one_line(pin)));
         }
         self.made_for = None;
+        self.measured.set(None);
         self
     }
 
@@ -187,10 +201,7 @@ fn answering(question: &Question) -> Answering {
                 words,
                 typing: Typing::Off,
             },
-            Err(_) => Answering::Choices {
-                choices: Vec::new(),
-                selected: None,
-            },
+            Err(_) => Answering::nothing(),
         },
         _ => Answering::Choices {
             choices: choices::of(question),
@@ -219,7 +230,7 @@ impl Component for QuestionDialog {
                 vec![Context::Dialog, Context::Editor, Context::Move]
             }
             Answering::Words { .. } => vec![Context::Text, Context::Dialog, Context::Editor],
-            Answering::Reason(_) => vec![Context::Text, Context::Dialog],
+            Answering::Reason(..) => vec![Context::Text, Context::Dialog],
         }
     }
 
@@ -281,7 +292,7 @@ impl Component for QuestionDialog {
             Answering::Words { .. } => {
                 vec![Action::SendAnswer, Action::ExternalEditor, Action::Later]
             }
-            Answering::Reason(_) => vec![Action::SendAnswer, Action::Later],
+            Answering::Reason(..) => vec![Action::SendAnswer, Action::Later],
         }
     }
 }

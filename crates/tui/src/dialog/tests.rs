@@ -158,6 +158,11 @@ fn a_person_answers_for_a_model_or_says_why_not() {
             ("n =not_now enter", r#"{"refuse":{"reason":"not now"}}"#),
             ("n esc esc", "later"),
             ("e =x esc esc", "later"),
+            // What was written is still there after a second thought.
+            (
+                "e =hello esc n esc f2",
+                r#"{"message":{"role":"assistant","content":{"type":"text","text":"hello"},"model":"person-at-terminal"}}"#,
+            ),
         ],
     );
 }

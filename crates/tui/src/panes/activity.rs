@@ -471,27 +471,34 @@ impl Operation {
             Span::styled(format!("{} ", text::clock(self.at_us / 1000)), quiet),
             Span::styled(format!("{arrow} "), theme.style(role)),
         ];
-        if with_server {
+        // Where there is little room, the size goes first, then the server, then the time.
+        let (has_size, has_server, has_time) = (width >= 76, width >= 60, width >= 44);
+        let server_column = if with_server && has_server { 11 } else { 0 };
+        if server_column > 0 {
             let server = column(&self.server, 10, glyphs.ellipsis);
             spans.push(Span::styled(format!("{server} "), quiet));
         }
-        let fixed = 11 + if with_server { 11 } else { 0 } + 28;
-        let room = width.saturating_sub(fixed);
-        let method = column(&self.method, room.min(28), glyphs.ellipsis);
+        let ends = if has_time { 9 } else { 0 } + if has_size { 8 } else { 0 } + 12;
+        let room = width.saturating_sub(11 + server_column + ends);
+        let method = column(&self.method, (room * 3 / 5).clamp(8, 26), glyphs.ellipsis);
         spans.push(Span::raw(format!("{method} ")));
         let room = room.saturating_sub(text::width(&method) + 1);
         spans.push(Span::styled(
             column(&self.about, room, glyphs.ellipsis),
             quiet,
         ));
-        let took = self.took_us.map(|took| text::duration(took / 1000));
-        let took = text::right(&took.unwrap_or_default(), 9, glyphs.ellipsis);
-        spans.push(Span::styled(took, quiet));
-        let size = match self.bytes {
-            0 => String::new(),
-            bytes => text::bytes(bytes),
-        };
-        spans.push(Span::styled(text::right(&size, 8, glyphs.ellipsis), quiet));
+        if has_time {
+            let took = self.took_us.map(|took| text::duration(took / 1000));
+            let took = text::right(&took.unwrap_or_default(), 9, glyphs.ellipsis);
+            spans.push(Span::styled(took, quiet));
+        }
+        if has_size {
+            let size = match self.bytes {
+                0 => String::new(),
+                bytes => text::bytes(bytes),
+            };
+            spans.push(Span::styled(text::right(&size, 8, glyphs.ellipsis), quiet));
+        }
         let role = match self.status {
             "error" | "tool failed" | "stray" => Role::Bad,
             "open" => Role::Warning,

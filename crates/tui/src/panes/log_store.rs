@@ -110,7 +110,7 @@ impl LogStore {
         text: &str,
     ) {
         let server = self.server_number(server);
-        let text = shortened(text);
+        let text = crate::text::head(text, LONGEST_LINE);
         let is_full = self
             .pieces
             .back()
@@ -212,17 +212,6 @@ fn line(piece: &Piece, within: usize) -> Option<LogLine<'_>> {
         source: record.source,
         text: piece.text.get(start..record.end as usize)?,
     })
-}
-
-fn shortened(text: &str) -> &str {
-    if text.len() <= LONGEST_LINE {
-        return text;
-    }
-    let mut end = LONGEST_LINE;
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    &text[..end]
 }
 
 #[cfg(test)]

@@ -45,11 +45,11 @@ impl ToolRow {
         let size = |part: Option<&Json>| part.map_or(0, |json| json.as_str().len());
         let description = tool.description.as_deref().map_or(0, str::len);
         let title = tool.display_name();
-        let title = (title != tool.name).then(|| text::safe(title).into_owned());
+        let title = (title != tool.name).then(|| text::safe_name(title));
         let claims = CLAIMS.iter().filter(|(_, is_claimed)| is_claimed(&tool));
         Self {
             server: offered.server.as_str().to_owned(),
-            name: text::safe(&tool.name).into_owned(),
+            name: text::safe_name(&tool.name),
             title,
             claims: claims.map(|(word, _)| *word).collect(),
             size: tool.name.len()
@@ -157,7 +157,7 @@ pub(crate) struct WatchState {
 impl ResourceRow {
     fn of(offered: Offered<Resource>) -> Self {
         let resource = offered.entry;
-        let safe = |text: &str| text::safe(text).into_owned();
+        let safe = text::safe_name;
         Self {
             server: offered.server.as_str().to_owned(),
             name: safe(&resource.uri),
@@ -172,7 +172,7 @@ impl ResourceRow {
 
     fn of_template(offered: Offered<ResourceTemplate>) -> Self {
         let template = offered.entry;
-        let safe = |text: &str| text::safe(text).into_owned();
+        let safe = text::safe_name;
         Self {
             server: offered.server.as_str().to_owned(),
             name: safe(&template.uri_template),
@@ -264,7 +264,7 @@ impl PromptRow {
     fn of(offered: Offered<Prompt>) -> Self {
         Self {
             server: offered.server.as_str().to_owned(),
-            name: text::safe(&offered.entry.name).into_owned(),
+            name: text::safe_name(&offered.entry.name),
             prompt: Arc::new(offered.entry),
         }
     }
@@ -295,7 +295,7 @@ impl Row for PromptRow {
         let mut spans = beginning(&self.server, &self.name, places, look);
         let title = self.prompt.title.as_deref();
         let title = title.or(self.prompt.description.as_deref());
-        let title = title.map(|title| text::safe(title).into_owned());
+        let title = title.map(text::safe_name);
         let arguments = self.prompt.arguments.as_deref().unwrap_or_default();
         let words = match arguments.len() {
             0 => String::new(),

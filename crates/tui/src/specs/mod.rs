@@ -4,8 +4,10 @@
 //! file conventions are those of `attache-speckit`, which the server inside this program stands on
 //! too. Files are read and written on threads, calls are the app's: nothing here waits.
 
+mod commands;
 mod document;
 mod draw;
+mod editing;
 mod files;
 mod menu;
 mod run;
@@ -15,16 +17,16 @@ mod tests;
 use std::path::PathBuf;
 
 use attache::host::events::Event;
-use attache::protocol::{Json, Tool};
-use attache_speckit::{Command, DOCUMENTS, SPECS_FOLDER, Spec, next_number, short_name};
+use attache::protocol::Tool;
+use attache_speckit::{Command, DOCUMENTS, SPECS_FOLDER, Spec};
 use ratatui::Frame;
 use ratatui::layout::Rect;
 
 use self::document::Opened;
-use self::files::{Brought, Expected, Files, NotSaved, Place};
-use self::menu::{Chosen, Field, Menu, Popup};
+use self::files::{Brought, Files, Place};
+use self::menu::Popup;
 use self::run::{Output, Run, Source, State};
-use crate::component::{CallNews, Component, Input, Notice, Outcome, Request, ToolCall, Waker};
+use crate::component::{CallNews, Component, Input, Notice, Outcome, Request, Waker};
 use crate::keys::{Action, Context};
 use crate::theme::Theme;
 
@@ -257,254 +259,6 @@ impl SpecsPane {
         }
     }
 
-    fn on_saved(
-        &mut self,
-        place: &Place,
-        saved: Result<Option<files::Stamp>, NotSaved>,
-    ) -> Outcome {
-        let Some(opened) = self.opened.as_mut().filter(|it| it.place == *place) else {
-            return Outcome::Used;
-        };
-        let file = &place.file;
-        let notice = match saved {
-            Ok(stamp) => {
-                opened.saved(stamp);
-                self.files.list();
-                Notice::done(format!("saved {file}"))
-            }
-            Err(NotSaved::Changed) => {
-                if let Some(editor) = &mut opened.editor {
-                    editor.is_saving = false;
-                    editor.is_outdated = true;
-                    editor.is_warned = true;
-                }
-                Notice::warning(format!(
-                    "{file} was changed elsewhere and is not saved; ctrl-s again overwrites it, esc \
-                     twice drops your text"
-                ))
-            }
-            Err(NotSaved::Failed(problem)) => {
-                if let Some(editor) = &mut opened.editor {
-                    editor.is_saving = false;
-                }
-                Notice::failed(problem)
-            }
-        };
-        Outcome::Request(Request::Notice(notice))
-    }
-
-    fn save(&mut self) -> Outcome {
-        let Some(opened) = &mut self.opened else {
-            return Outcome::Ignored;
-        };
-        let expected = match &opened.editor {
-            None => return Outcome::Ignored,
-            Some(editor) if editor.is_saving => return Outcome::Used,
-            Some(editor) if editor.is_outdated && editor.is_warned => Expected::Any,
-            Some(_) => Expected::As(opened.stamp),
-        };
-        let place = opened.place.clone();
-        if let Some(editor) = &mut opened.editor {
-            editor.is_saving = true;
-            self.files.save(place, editor.text(), expected);
-        }
-        Outcome::Used
-    }
-
-    fn edit(&mut self) -> Outcome {
-        let Some(opened) = &mut self.opened else {
-            return notice(Notice::warning("there is no such document to edit yet"));
-        };
-        match opened.edit() {
-            Ok(()) => {
-                self.focus = Focus::Document;
-                Outcome::Used
-            }
-            Err(problem) => notice(Notice::warning(problem)),
-        }
-    }
-
-    /// Leaves the editor; what is not saved is told first.
-    fn leave_editor(&mut self) -> Outcome {
-        let Some(opened) = &mut self.opened else {
-            return Outcome::Ignored;
-        };
-        let is_modified = opened.is_modified();
-        match &mut opened.editor {
-            Some(editor) if is_modified && !editor.is_warned => {
-                editor.is_warned = true;
-                notice(Notice::warning(
-                    "not saved; ctrl-s saves, esc again drops what you changed",
-                ))
-            }
-            Some(_) => {
-                opened.editor = None;
-                self.read_document();
-                Outcome::Used
-            }
-            None => Outcome::Ignored,
-        }
-    }
-
-    fn open_menu(&mut self) {
-        let offer = self.offers.get(self.chosen);
-        let server = offer.map(|it| (it.server.clone(), self.offers.len()));
-        let hindrance = match (&self.run, offer) {
-            (Some(run), _) if run.is_running() => Some("a command runs; x cancels it"),
-            (_, None) => Some("no server offers speckit.* tools"),
-            _ => None,
-        };
-        let offers = offer.map_or(&[][..], |it| &it.commands);
-        self.popup = Some(Popup::Run(Menu::new(
-            self.spec(),
-            server,
-            offers,
-            hindrance,
-        )));
-    }
-
-    fn new_spec(&mut self) -> Outcome {
-        let can = self
-            .offers
-            .get(self.chosen)
-            .is_some_and(|it| it.commands.contains(&Command::Specify));
-        let is_busy = self.run.as_ref().is_some_and(Run::is_running);
-        match (can, is_busy) {
-            (false, _) => notice(Notice::warning(
-                "no server offers speckit.specify; `attache config add speckit -- attache serve \
-                 speckit` adds one",
-            )),
-            (true, true) => notice(Notice::warning("a command runs; x cancels it")),
-            (true, false) => {
-                self.popup = Some(Popup::New {
-                    description: Field::default(),
-                    name: None,
-                });
-                Outcome::Used
-            }
-        }
-    }
-
-    fn on_chosen(&mut self, chosen: Chosen) -> Outcome {
-        match chosen {
-            Chosen::Nothing => {}
-            Chosen::Left => self.popup = None,
-            Chosen::NextServer => {
-                self.chosen = (self.chosen + 1) % self.offers.len().max(1);
-                self.open_menu();
-            }
-            Chosen::Command(Command::Specify) => {
-                self.popup = Some(Popup::Describe(Field::default()));
-            }
-            Chosen::Some => self.popup = Some(Popup::Filter(Field::default())),
-            Chosen::Command(command) => {
-                self.popup = None;
-                return self.start_selected(command, Vec::new());
-            }
-            Chosen::Filled => return self.filled(),
-        }
-        Outcome::Used
-    }
-
-    /// A field of a popup is filled in.
-    fn filled(&mut self) -> Outcome {
-        match self.popup.take() {
-            Some(Popup::New {
-                description,
-                name: None,
-            }) => {
-                let is_empty = description.text().trim().is_empty();
-                let name = (!is_empty).then(|| {
-                    let number = next_number(&self.specs);
-                    Field::with(format!("{number:03}-{}", short_name(description.text())))
-                });
-                self.popup = Some(Popup::New { description, name });
-                Outcome::Used
-            }
-            Some(Popup::New {
-                description,
-                name: Some(name),
-            }) => {
-                let folder = self.files.specs_directory();
-                let spec = format!("{folder}/{}", name.text().trim());
-                let more = vec![("feature_description", description.text().to_owned())];
-                self.wanted = Some(spec.clone());
-                self.start(Command::Specify, spec, more)
-            }
-            Some(Popup::Describe(field)) if field.text().trim().is_empty() => {
-                self.popup = Some(Popup::Describe(field));
-                Outcome::Used
-            }
-            Some(Popup::Describe(field)) => {
-                let more = vec![("feature_description", field.text().to_owned())];
-                self.start_selected(Command::Specify, more)
-            }
-            Some(Popup::Filter(field)) => {
-                let more = vec![("task_filter", field.text().to_owned())];
-                self.start_selected(Command::Implement, more)
-            }
-            Some(Popup::Run(_)) | None => Outcome::Used,
-        }
-    }
-
-    fn start_selected(&mut self, command: Command, more: Vec<(&str, String)>) -> Outcome {
-        match self.spec().map(|it| it.shown.clone()) {
-            Some(spec) => self.start(command, spec, more),
-            None => Outcome::Used,
-        }
-    }
-
-    fn start(&mut self, command: Command, spec: String, more: Vec<(&str, String)>) -> Outcome {
-        let (Some(offer), Some(root)) = (self.offers.get(self.chosen), &self.root) else {
-            return Outcome::Used;
-        };
-        let folder = root.join(&spec).display().to_string();
-        let mut arguments = serde_json::Map::new();
-        for (name, text) in more.into_iter().chain([("spec_directory", folder)]) {
-            arguments.insert(name.to_owned(), text.into());
-        }
-        let call = ToolCall {
-            tag: self.last_tag,
-            server: offer.server.clone(),
-            tool: command.tool().to_owned(),
-            arguments: Json::from(serde_json::Value::Object(arguments)),
-        };
-        self.begin(command, spec, call)
-    }
-
-    fn begin(&mut self, command: Command, spec: String, mut call: ToolCall) -> Outcome {
-        self.last_tag += 1;
-        call.tag = self.last_tag;
-        let line = format!("{} {spec} on {}", command.word(), call.server);
-        self.output.add(Source::Pane, &line);
-        self.output.behind = 0;
-        self.run = Some(Run::new(command, spec, call.clone()));
-        Outcome::Request(Request::Call(call))
-    }
-
-    fn cancel(&mut self) -> Outcome {
-        match &mut self.run {
-            Some(run) if run.is_running() => {
-                run.state = State::Cancelling;
-                Outcome::Request(Request::Cancel { tag: run.call.tag })
-            }
-            _ => Outcome::Ignored,
-        }
-    }
-
-    fn retry(&mut self) -> Outcome {
-        let again = self.run.as_ref().filter(|run| {
-            matches!(
-                run.state,
-                State::Failed { can_retry: true } | State::Cancelled
-            )
-        });
-        match again.map(|run| (run.command, run.spec.clone(), run.call.clone())) {
-            Some((command, spec, call)) => self.begin(command, spec, call),
-            None => notice(Notice::warning("there is nothing to try again")),
-        }
-    }
-
     fn on_key(&mut self, input: Input<'_>, action: Option<Action>) -> Outcome {
         match action {
             Some(Action::SpecNew) => self.new_spec(),
@@ -625,33 +379,6 @@ impl SpecsPane {
             _ => return Outcome::Ignored,
         };
         self.output.scroll(by);
-        Outcome::Used
-    }
-
-    fn is_editing(&self) -> bool {
-        self.opened.as_ref().is_some_and(|it| it.editor.is_some())
-    }
-
-    fn editor_input(&mut self, input: Input<'_>) -> Outcome {
-        match input {
-            Input::Key {
-                action: Some(Action::SpecSave),
-                ..
-            } => return self.save(),
-            Input::Key {
-                action: Some(Action::Back),
-                ..
-            } => return self.leave_editor(),
-            _ => {}
-        }
-        let Some(editor) = self.opened.as_mut().and_then(|it| it.editor.as_mut()) else {
-            return Outcome::Ignored;
-        };
-        match input {
-            Input::Key { event, .. } => editor.key(event),
-            Input::Paste(text) => editor.paste(text),
-            Input::Mouse(_) | Input::Edited(_) => return Outcome::Ignored,
-        }
         Outcome::Used
     }
 }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use attache::host::config::ServerName;
 use attache::host::events::{Event, EventKind};
-use attache::protocol::{CallToolResult, Content};
+use attache::protocol::{CallToolResult, Content, Json};
 use attache_testkit::scratch::Scratch;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
@@ -13,6 +13,7 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use serde_json::{Value, json};
 
 use super::*;
+use crate::component::ToolCall;
 use crate::keys::KeyMap;
 use crate::theme::ColorMode;
 

@@ -9,6 +9,9 @@ use tokio::net::TcpStream;
 
 use crate::support::{Answer, Options, Rig, answer, request};
 
+/// Headers that are otherwise than usual, or left out.
+type Headers<'a> = &'a [(&'a str, Option<&'a str>)];
+
 /// A request like the page's own, with some headers otherwise.
 async fn ask(rig: &Rig, method: &str, path: &str, other: &[(&str, Option<&str>)]) -> Answer {
     let mut headers = rig.usual();
@@ -29,7 +32,7 @@ fn s1_s27_the_table_of_refusals() {
         let own = format!("http://127.0.0.1:{port}");
         let other_port = format!("http://127.0.0.1:{}", if port == 9 { 10 } else { 9 });
         let evil = format!("evil.example:{port}");
-        let table: &[(&str, &[(&str, Option<&str>)], u16)] = &[
+        let table: &[(&str, Headers<'_>, u16)] = &[
             (
                 "as the page does",
                 &[
@@ -319,11 +322,9 @@ fn s24_a_half_open_request_is_cut() {
 fn s23_bodies_that_cannot_be_meant_are_refused_by_name() {
     guarded(async || {
         let rig = Rig::new(&[("chaos", Script::legacy("2025-06-18"))]).await;
-        let deep = format!(
-            r#"{{"server_name":"chaos","tool_name":"echo","arguments":{}{}}}"#,
-            r#"{"a":"#.repeat(200),
-            format!("1{}", "}".repeat(200))
-        );
+        let (open, close) = (r#"{"a":"#.repeat(200), "}".repeat(200));
+        let deep =
+            format!(r#"{{"server_name":"chaos","tool_name":"echo","arguments":{open}1{close}}}"#);
         for (body, kind, word) in [
             (
                 r#"{"server_name":"chaos","tool":"echo"}"#,

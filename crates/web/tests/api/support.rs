@@ -58,12 +58,11 @@ impl Answer {
 
     /// The value of a header.
     pub(crate) fn header(&self, name: &str) -> Option<String> {
-        let found = self.head.lines().find_map(|line| {
+        self.head.lines().find_map(|line| {
             let (key, value) = line.split_once(':')?;
-            key.eq_ignore_ascii_case(name)
-                .then(|| value.trim().to_owned())
-        });
-        found
+            let value = value.trim().to_owned();
+            key.eq_ignore_ascii_case(name).then_some(value)
+        })
     }
 
     /// What failed: kind and origin.
