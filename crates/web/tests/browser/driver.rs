@@ -373,7 +373,7 @@ fn port_of(said: &mut BufReader<ChildStdout>) -> u16 {
             .to_owned();
         rest.trim_end_matches('.').parse().ok()
     });
-    said.expect("chromedriver says on which port it listens")
+    said.unwrap_or_else(|| panic!("chromedriver does not say on which port it listens"))
 }
 
 /// The browser and its driver: of the system, or those that the script has installed.
