@@ -25,7 +25,9 @@ pub fn attache() -> io::Result<PathBuf> {
         .flatten()
         .filter_map(|entry| Some(entry.ok()?.path()))
         .filter(|folder| !folder.ends_with("testkit"))
-        .map(|folder| folder.join("src"))
+        // What is embedded counts as much as what is compiled.
+        .flat_map(|folder| [folder.join("src"), folder.join("assets")])
+        .filter(|folder| folder.is_dir())
         .collect();
     binary("attache-cli", "attache", &sources)
 }
@@ -121,7 +123,8 @@ fn newest_change(path: &Path) -> Option<SystemTime> {
             .filter_map(|entry| newest_change(&entry.ok()?.path()))
             .max();
     }
-    if path.extension()? != "rs" {
+    let ending = path.extension()?.to_str()?;
+    if !["rs", "js", "css", "html", "svg"].contains(&ending) {
         return None;
     }
     std::fs::metadata(path).ok()?.modified().ok()

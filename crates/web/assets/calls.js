@@ -102,6 +102,7 @@ export function runningLine(call) {
     const percent = span.total ? `${Math.floor(100 * span.progress / span.total)} %` : span.progress ? String(span.progress) : "";
     const left = span.total && span.progress > 0 && span.progress < span.total && since > 2000 ? `about ${duration(since / span.progress * (span.total - span.progress))} left` : "";
     const waits = [...store.questions.values()].some((question) => question.request === call.call);
+    bar.hidden = waits && !span.total;
     message.textContent = waits ? "waits for an answer in the inbox" : safeText(span.message ?? "");
     numbers.textContent = [percent, duration(since), left].filter(Boolean).join(" · ");
     if (percent && percent !== element.percent) say(`${call.tool}: ${percent}${span.message ? `, ${safeText(span.message)}` : ""}`);

@@ -52,7 +52,7 @@ function callPage(detail, id, other) {
       line = call.state === "running" ? runningLine(call) : null;
       isDrawn = call.state === "ended";
       fill(place, h("h1", {}, call.tool), h("p.facts", {}, h("span", {}, `call #${id} on `, h("a", { href: href("servers", call.server) }, call.server)), h("span.small.muted", {}, call.origin === "person" ? "by a person" : "by a program"), h("a.small", { href: href("tools", call.server, call.tool, `call-${id}`) }, "Open with these arguments")),
-        argumentsBlock(call), line ?? callResult(call, { again: false }), isDrawn ? comparing(call) : null);
+        argumentsBlock(call), line ?? [h("h2", {}, "Result"), callResult(call, { again: false })], isDrawn ? comparing(call) : null);
       if (other && isDrawn) compare(other);
     } catch (error) { isDrawn = true; fill(place, h("h1", {}, `Call #${id}`), failure(error)); }
   }

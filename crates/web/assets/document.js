@@ -67,7 +67,7 @@ function textBody(body, open) {
   if (body.looks_like === "plain") return plain;
   const place = h("div", {}, plain);
   post("/view", { text: body.text, as: body.looks_like }).then(({ block }) =>
-    place.replaceChildren(switchable(() => bodyOf(block, open), body.text, body.looks_like === "json" ? "JSON" : "Markdown", "as text")), () => {});
+    place.replaceChildren(switchable(() => (block.kind === "markdown" ? markdown(block.parts) : bodyOf(block, open)), body.text, body.looks_like === "json" ? "JSON" : "Markdown", "as text")), () => {});
   return place;
 }
 

@@ -89,6 +89,7 @@ export class FormView {
   // Before a run: what is typed counts, and every problem shows.
   async ready() {
     await this.commit();
+    if (this.view === "json") await this.commitJson();
     await this.settled;
     this.tried = true;
     this.draw();
@@ -106,7 +107,9 @@ export class FormView {
       this.problemsAt.set(key, [...(this.problemsAt.get(key) ?? []), problem]);
     }
     this.expanded = new Map((this.answer.expanded ?? []).map((field) => [pathKey(field.path), { ...field, fromExpansion: true }]));
+    this.isDrawing = true;
     fill(this.element, this.view === "json" ? this.jsonView() : drawField(this, this.answer.field, true), this.summary());
+    this.isDrawing = false;
   }
 
   jsonView() {
@@ -118,7 +121,8 @@ export class FormView {
         clearTimeout(this.timer);
         this.timer = setTimeout(() => this.commitJson(), TYPING_MS * 2);
       },
-      onblur: () => { this.commitJson().then(() => { this.typedJson = null; this.draw(); }); } });
+      // Drawing takes the field away for a moment, which is no leaving. Text that is no JSON stays.
+      onblur: () => { if (!this.isDrawing) this.commitJson().then(() => { if (!this.refusal && !this.problems.some((problem) => problem.rule === "syntax")) { this.typedJson = null; this.draw(); } }); } });
     return area;
   }
 

@@ -47,7 +47,7 @@ const COMMANDS = [
 
 function showHelp() {
   const row = (keys, name) => [h("dt", {}, keys.split(" ").map((key) => [h("kbd", {}, key), " "])), h("dd", {}, name)];
-  const dialog = openDialog({ title: "Keys", kind: "help", body: [h("dl.keys", {}, KEYS.filter((key) => !key.hidden).map((key) => row(key.keys, key.name)), OTHER_KEYS.map(([keys, name]) => row(keys, name)))],
+  const dialog = openDialog({ title: "Keys", kind: "help", body: [h("dl.keys", {}, KEYS.filter((key) => !key.hidden).map((key) => row(key.keys, key.name)), OTHER_KEYS.map(([keys, name]) => row(keys, name))), h("p.small.muted", {}, "Spec workflows have their view in ", h("code", {}, "attache ui"), ".")],
     actions: [h("span.small.muted", {}, `Attaché ${store.console?.version ?? ""}`), h("span.grow"), button("Close", () => dialog.close())] });
 }
 
@@ -90,7 +90,7 @@ function toolbar() {
   };
   listen(["connection"], drawDot);
   drawDot();
-  return [h("button.search", { type: "button", onclick: () => openPalette(COMMANDS), "aria-label": "Go to…, the palette" }, h("span", {}, "Go to…"), h("kbd", { "aria-hidden": "true" }, "Ctrl K")), inboxButton(), themeButton, iconButton("?", "Keys", showHelp, { class: "quiet help" }), dot];
+  return [h("button.search", { type: "button", onclick: () => openPalette(COMMANDS), title: "The palette: any tool, server, resource, prompt or command" }, h("span", {}, "Go to…"), h("kbd", { "aria-hidden": "true" }, "Ctrl K")), inboxButton(), themeButton, iconButton("?", "Keys", showHelp, { class: "quiet help" }), dot];
 }
 
 function tabs() {

@@ -14,7 +14,7 @@ export const kindOf = (question) => (typeof question.kind === "string" ? questio
 const contentOf = (question) => (typeof question.kind === "string" ? {} : question.kind[kindOf(question)]);
 
 const TITLES = {
-  approval: (question) => `May ${contentOf(question).tool} be called?`, drift: (question) => `${contentOf(question).name} has changed`,
+  approval: (question) => `May ${contentOf(question).tool} be called?`, drift: (question) => `${contentOf(question).name.tool} has changed`,
   elicit_form: () => "A server asks", elicit_url: () => "A server wants to open a page", sampling: () => "A server asks for a model's answer", roots: () => "A server asks for folders",
 };
 export const titleOf = (question) => safeText(TITLES[kindOf(question)]?.(question) ?? "A question");

@@ -5,12 +5,13 @@
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use attache_testkit::processes::Tag;
 use attache_testkit::scratch::Scratch;
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
 /// Longer than anything here takes on a busy machine.
@@ -26,6 +27,7 @@ pub(crate) struct Browser {
     session: String,
     /// Kept open, because the driver says more.
     _said: BufReader<ChildStdout>,
+    tag: Tag,
     _folder: Scratch,
 }
 
@@ -38,13 +40,15 @@ impl Browser {
     pub(crate) fn start() -> Self {
         let (chromium, chromedriver) = installed();
         let folder = Scratch::new("browser").unwrap();
-        // A group of its own, so that the browser's processes can be ended with the driver.
+        // The browser makes groups of its own, so that its processes are found again by a mark.
+        let tag = Tag::new();
+        let (mark, value) = tag.env();
         let mut driver = Command::new(&chromedriver)
             .arg("--port=0")
             .env("TMPDIR", folder.path())
+            .env(mark, value)
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
-            .process_group(0)
             .spawn()
             .unwrap_or_else(|error| panic!("{}: {error}", chromedriver.display()));
         let mut said = BufReader::new(driver.stdout.take().unwrap());
@@ -54,6 +58,7 @@ impl Browser {
             port,
             session: "/session".to_owned(),
             _said: said,
+            tag,
             _folder: folder,
         };
         let profile = browser._folder.path().join("profile");
@@ -232,6 +237,13 @@ impl Browser {
         loop {
             // A page that draws itself anew may take the element away in between.
             let Element(id) = self.find(selector, text);
+            // To the middle, as a person scrolls: bars at the edges lie above what is below them.
+            let scroll = "arguments[0].scrollIntoView({block: 'center'})";
+            let _ = self.call(
+                "POST",
+                "/execute/sync",
+                &json!({"script": scroll, "args": [{ELEMENT: id}]}),
+            );
             match self.call("POST", &format!("/element/{id}/click"), &json!({})) {
                 Ok(_) => return,
                 Err(_) if Instant::now() < deadline => std::thread::sleep(LOOK),
@@ -339,10 +351,16 @@ impl Browser {
 impl Drop for Browser {
     fn drop(&mut self) {
         let _ = self.call("DELETE", "", &Value::Null);
-        // The driver leads a group that the browser belongs to.
-        let group = rustix::process::Pid::from_child(&self.driver);
-        let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
+        let _ = self.driver.kill();
         let _ = self.driver.wait();
+        // A browser that hangs does not leave when it is asked to.
+        for process in self.tag.survivors().unwrap_or_default() {
+            let pid = i32::try_from(process.pid).ok().and_then(Pid::from_raw);
+            if let Some(pid) = pid {
+                let _ = kill_process(pid, Signal::KILL);
+            }
+        }
+        let _ = self.tag.wait_until_gone(PATIENCE);
     }
 }
 
@@ -355,7 +373,7 @@ fn port_of(said: &mut BufReader<ChildStdout>) -> u16 {
             .to_owned();
         rest.trim_end_matches('.').parse().ok()
     });
-    said.expect("chromedriver says on which port it listens")
+    said.unwrap_or_else(|| panic!("chromedriver does not say on which port it listens"))
 }
 
 /// The browser and its driver: of the system, or those that the script has installed.

@@ -4,6 +4,7 @@
 
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, reason = "everything here is a test")]
+#![expect(clippy::print_stderr, reason = "figures of a run are for the eye")]
 
 mod asking;
 mod driver;
