@@ -315,7 +315,7 @@ async fn an_agent_writes_documents_and_its_lines_are_progress() {
             .text("spec.md")
             .starts_with("# Feature Specification: A\n")
     );
-    let told = told.lock();
+    let told = told.lock().clone();
     let has = |line: &str| told.iter().any(|(_, it)| it.as_deref() == Some(line));
     assert!(has("thinking") && has("Here:"), "{told:?}");
     assert!(told.windows(2).all(|it| it[0].0 < it[1].0), "{told:?}");

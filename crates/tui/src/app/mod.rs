@@ -532,7 +532,7 @@ impl App {
         let Some(row) = row else { return };
         match news {
             WatchNews::Began => row.watch = Some(WatchState::default()),
-            WatchNews::Changed => return self.resource_changed(server, uri),
+            WatchNews::Changed => self.resource_changed(server, uri),
             WatchNews::Gap => {
                 let watch = row.watch.get_or_insert_default();
                 watch.has_gap = true;

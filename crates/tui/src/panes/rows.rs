@@ -14,8 +14,11 @@ use crate::message::PinWord;
 use crate::text::{self, column};
 use crate::theme::Role;
 
+/// A word, and whether a tool claims it.
+type Claim = (&'static str, fn(&Tool) -> bool);
+
 /// What a tool claims about itself; claims, because only the server says so.
-const CLAIMS: [(&str, fn(&Tool) -> bool); 4] = [
+const CLAIMS: [Claim; 4] = [
     ("read-only", |tool| claim(tool, |it| it.read_only)),
     ("destructive", |tool| claim(tool, |it| it.destructive)),
     ("idempotent", |tool| claim(tool, |it| it.idempotent)),

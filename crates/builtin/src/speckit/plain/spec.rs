@@ -82,7 +82,7 @@ fn scenario(statement: &str) -> (String, String) {
     let rest = statement.strip_prefix("When ");
     match rest.and_then(|it| it.split_once(", ")) {
         Some((when, then)) => (when.to_owned(), then.to_owned()),
-        None => (format!("{TO_DECIDE}"), format!("this holds: {statement}")),
+        None => (TO_DECIDE.to_owned(), format!("this holds: {statement}")),
     }
 }
 
