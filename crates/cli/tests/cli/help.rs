@@ -27,6 +27,7 @@ fn the_program() {
       watch        Print changes of resources and lists as they happen, until Ctrl-C
       web          Open the console: every server in one page of the browser, and an HTTP API
       chat         Talk to a model that uses the servers
+      ui           Work with the servers on a full screen: forms, calls, questions, logs
       serve        Be one of the ready-made servers
       up           Keep the configured servers running, so that commands need not start them
       down         End the background process and the servers it keeps
