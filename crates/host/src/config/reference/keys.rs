@@ -84,11 +84,11 @@ static CHAT: Table = table(keys! {
 
 static SPECKIT: Table = table(keys! {
     agent: Texts, example ["claude", "-p"],
-        "A program that reads a prompt on stdin, and its arguments: it writes documents and does tasks; never read from a file that came with a folder.";
+        "A program that reads a prompt on stdin, and its arguments; without it nobody does tasks. Never from a folder's file.";
     writer: Choice(&words(&choices::SPECKIT_WRITERS)), default "auto", example "plain",
         "Who writes documents: the agent, the client's model, or the plain writer; auto takes the first of them that is there.";
-    specs_directory: Text, default "specs", example "docs/specs",
-        "The folder of specs in a project.";
+    specs_directory: Text, example "docs/specs",
+        "The folder of specs in a project; without it `specs`.";
 });
 
 static UI: Table = table(keys! {
@@ -96,8 +96,8 @@ static UI: Table = table(keys! {
         "What the background of the terminal is taken for; on a light one faint text is grey.";
     ascii: Truth, default false, example true,
         "Whether only ASCII is drawn, for terminals without Unicode.";
-    mouse: Truth, default true, example false,
-        "Whether the mouse works in the UI from the beginning; `m` switches it.";
+    mouse: Truth, example false,
+        "Whether the mouse works in the UI from the beginning; without it, it does. `m` switches it.";
     keys: ByName("^[a-z][a-z-]*$", &Plain), example { quit = "Q ctrl-q" },
         "Keys by the name of an action, which `?` in the UI lists; several are set apart by spaces.";
 });
