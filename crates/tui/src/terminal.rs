@@ -21,7 +21,7 @@ pub(crate) const CLIPBOARD_LIMIT: usize = 74_000;
 /// How much is gathered before it is written, which holds a frame of any usual size.
 const BUFFER: usize = 128 * 1024;
 
-/// Whether the terminal is ours now, for whoever has to give it back.
+/// Whether the terminal is ours now; the panic hook and signals then give it back.
 static IS_TAKEN: AtomicBool = AtomicBool::new(false);
 static HAS_MOUSE: AtomicBool = AtomicBool::new(false);
 
@@ -165,7 +165,7 @@ pub(crate) fn restore() {
         return;
     }
     let mut out = io::stdout();
-    // There is nobody to tell if the terminal is gone.
+    // If the terminal is gone, no one reads what would be said.
     if HAS_MOUSE.swap(false, Ordering::SeqCst) {
         let _ = execute!(out, DisableMouseCapture);
     }

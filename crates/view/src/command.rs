@@ -1,4 +1,4 @@
-//! A request as somebody else can make it: as a command for a shell, and as a message of JSON-RPC.
+//! A request as others can make it: as a command for a shell, and as a message of JSON-RPC.
 
 use attache_protocol::{Json, safe_text};
 use serde::Serialize;

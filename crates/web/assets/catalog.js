@@ -11,7 +11,7 @@ const lists = new Map(KINDS.map((kind) => [kind, { entries: [], servers: [], tot
 
 export const listOf = (kind) => lists.get(kind);
 
-// Fetches a list if nobody has; `again` fetches it in any case.
+// Fetches a list that is not there yet; `again` fetches it in any case.
 export async function load(kind, again = false) {
   const list = lists.get(kind);
   if (list.state === "loading") { list.stale = again || list.stale; return; }

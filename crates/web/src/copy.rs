@@ -1,4 +1,4 @@
-//! A call or a read as somebody else can make it: a command, a message, a line of curl.
+//! A call or a read as others can make it: a command, a message, a line of curl.
 
 use std::sync::Arc;
 

@@ -239,7 +239,7 @@ fn not_kept() -> ApiError {
     .hint("calls are written down unless the configuration says `log.calls = \"off\"`")
 }
 
-/// Reads files where that keeps nobody waiting.
+/// Reads files on a thread where no request waits for them.
 async fn blocking<T: Send + 'static>(
     read: impl FnOnce() -> std::io::Result<T> + Send + 'static,
 ) -> Result<T, ApiError> {

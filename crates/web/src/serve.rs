@@ -135,7 +135,7 @@ impl Server {
         self
     }
 
-    /// The link that opens the page, with the token in its fragment, which browsers send to nobody.
+    /// The link that opens the page, with the token in its fragment, which browsers do not send.
     pub fn link(&self) -> String {
         let address = self.listeners.addresses.first();
         let address = address.copied().unwrap_or((Ipv4Addr::LOCALHOST, 0).into());

@@ -33,7 +33,7 @@ pub struct NoRandomness;
 pub struct WeakToken;
 
 impl Token {
-    /// The least length of a token that somebody else has made.
+    /// The least length of a token that the user brings.
     pub const LEAST: usize = 16;
 
     /// A new one, of 256 random bits.
@@ -46,7 +46,7 @@ impl Token {
         ))
     }
 
-    /// One that somebody else has made.
+    /// One that the user brings.
     pub fn given(text: &str) -> Result<Self, WeakToken> {
         // It travels in a header and in the fragment of a link.
         let is_plain = |it: u8| it.is_ascii_alphanumeric() || b"-._~".contains(&it);

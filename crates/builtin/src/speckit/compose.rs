@@ -35,7 +35,7 @@ pub(super) struct Stored {
     pub(super) remarks: Vec<String>,
 }
 
-/// Has a document written by whoever is there to do it.
+/// Has a document written by the agent, the client's model or the plain writer.
 pub(super) async fn compose(
     settings: &SpeckitSettings,
     folder: &SpecFolder,
@@ -149,7 +149,7 @@ fn document_in(answer: &str) -> Option<String> {
 }
 
 /// Puts a document in place, beside a person's edits. One that came from elsewhere is left as it
-/// is: nobody can tell which lines of it may be replaced.
+/// is: which lines of it may be replaced cannot be told.
 pub(super) fn store(
     folder: &SpecFolder,
     file: &str,

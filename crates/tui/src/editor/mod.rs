@@ -278,7 +278,7 @@ impl FormEditor {
 
     /// The text comes back from the person's own editor.
     fn edited(&mut self, text: &str) -> Outcome {
-        // Editors end a file with a line break that nobody typed.
+        // Editors end a file with a line break of their own.
         let text = text.strip_suffix('\n').unwrap_or(text);
         match &mut self.mode {
             Mode::Field(input) => match input.replace(text) {

@@ -27,7 +27,7 @@ pub(super) struct Opened {
 pub(super) struct Editor {
     pub(super) area: TextArea<'static>,
     pub(super) is_saving: bool,
-    /// The file was written by somebody else since it was read.
+    /// Another program has written the file since it was read.
     pub(super) is_outdated: bool,
     /// The person was told that something is not saved, and may go or overwrite now.
     pub(super) is_warned: bool,

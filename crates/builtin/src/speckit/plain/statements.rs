@@ -111,7 +111,7 @@ pub(super) fn vague_word(text: &str) -> Option<String> {
     words(text).find(|it| !has_number && VAGUE.contains(&it.as_str()))
 }
 
-/// Whether somebody is named who uses it.
+/// Whether a user of it is named.
 pub(super) fn has_actor(text: &str) -> bool {
     text.to_lowercase().starts_with("as a") || words(text).any(|it| ACTORS.contains(&it.as_str()))
 }
