@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use ratatui::layout::Rect;
+
 use crate::keys::Action;
 
 /// A selected line and the window around it.
@@ -57,6 +59,16 @@ impl Cursor {
     /// The line at a row of the window.
     pub(crate) fn line_at(&self, row: usize) -> usize {
         self.offset + row
+    }
+
+    /// Selects the line that was clicked; false if the click is outside of the window.
+    pub(crate) fn click(&mut self, area: Rect, column: u16, row: u16, count: usize) -> bool {
+        if !area.contains((column, row).into()) {
+            return false;
+        }
+        let line = self.line_at(usize::from(row - area.y));
+        self.at = line.min(count.saturating_sub(1));
+        true
     }
 }
 

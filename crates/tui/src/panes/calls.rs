@@ -197,12 +197,7 @@ impl Calls {
     }
 
     pub(crate) fn click(&mut self, column: u16, row: u16) -> bool {
-        if !self.area.contains((column, row).into()) {
-            return false;
-        }
-        let line = self.cursor.line_at(usize::from(row - self.area.y));
-        self.cursor.at = line.min(self.count().saturating_sub(1));
-        true
+        self.cursor.click(self.area, column, row, self.count())
     }
 
     pub(crate) fn draw(

@@ -237,13 +237,11 @@ impl Log {
     }
 
     pub(crate) fn click(&mut self, column: u16, row: u16) -> bool {
-        if !self.area.contains((column, row).into()) {
-            return false;
+        let is_inside = self.cursor.click(self.area, column, row, self.count());
+        if is_inside {
+            self.moved();
         }
-        let line = self.cursor.line_at(usize::from(row - self.area.y));
-        self.cursor.at = line.min(self.count().saturating_sub(1));
-        self.moved();
-        true
+        is_inside
     }
 
     pub(crate) fn draw(
