@@ -78,7 +78,11 @@ impl Ui<'_> {
             let has_any = !messages.is_empty();
             for message in messages.drain(..) {
                 match &message {
-                    Message::Terminal(TerminalEvent::Resize(..)) => has_resized = true,
+                    Message::Terminal(TerminalEvent::Resize(..)) => {
+                        has_resized = true;
+                        // Even back at the size it had, the terminal has cut what was on it.
+                        self.screen.forget();
+                    }
                     Message::Terminal(_) => has_typed = true,
                     _ => {}
                 }
