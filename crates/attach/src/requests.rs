@@ -167,8 +167,17 @@ impl Client {
         };
         let found = host.resolve::<T>(&name).await;
         let found = found.map_err(self.service.explain)?;
-        let list = host.list::<T>().server(found.server.as_str()).await;
-        let list = list.map_err(self.service.explain)?;
+        let list = || host.list::<T>().server(found.server.as_str());
+        let has = |list: &Aggregate<T>| {
+            let mut entries = list.entries.iter();
+            entries.any(|it| it.entry.own_name() == found.tool)
+        };
+        let listed = match list().or_latest().await {
+            // Not every server says that its list has changed.
+            Ok(latest) if !has(&latest) => list().await,
+            listed => listed,
+        };
+        let list = listed.map_err(self.service.explain)?;
         let mut entries = list.entries.into_iter();
         let entry = entries.find(|it| it.entry.own_name() == found.tool);
         let Some(entry) = entry else {

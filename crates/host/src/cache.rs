@@ -358,6 +358,18 @@ impl Cache {
         good.then(|| entry.value.clone())
     }
 
+    /// The same, unless it was fetched longer ago than this.
+    pub(crate) fn remembered_within(
+        &self,
+        key: &Key,
+        epochs: &Epochs,
+        within: Duration,
+    ) -> Option<Cached> {
+        let entry = self.store.get(key)?;
+        let is_new = entry.fetched.elapsed() <= within;
+        is_new.then(|| self.remembered(key, epochs)).flatten()
+    }
+
     /// Drops what is remembered.
     pub(crate) fn forget(&self, key: &Key) {
         self.store.invalidate(key);

@@ -109,9 +109,11 @@ fn measure(count: usize) {
 
 fn searches(server: &mut Server) {
     let mut random = fastrand::Rng::with_seed(1);
-    let mut times = Vec::with_capacity(SEARCHES);
+    let kinds = ["one word", "two words", "a phrase", "word and tag", "a name"];
+    let mut by_kind = kinds.map(|_| Vec::with_capacity(SEARCHES / kinds.len()));
     for number in 0..SEARCHES {
-        let query = match number % 5 {
+        let kind = number % kinds.len();
+        let query = match kind {
             0 => word(&mut random),
             1 => format!("{} {}", word(&mut random), word(&mut random)),
             2 => format!("\"{} {}\"", word(&mut random), word(&mut random)),
@@ -120,12 +122,20 @@ fn searches(server: &mut Server) {
         };
         let begun = Instant::now();
         server.call("search_notes", json!({"query": query, "limit": 10}));
-        times.push(begun.elapsed());
+        by_kind[kind].push(begun.elapsed());
     }
+    tell("search", by_kind.concat());
+    for (kind, times) in kinds.into_iter().zip(by_kind) {
+        tell(&format!("  {kind}"), times);
+    }
+}
+
+fn tell(what: &str, mut times: Vec<Duration>) {
     times.sort();
     let at = |share: f64| ms(times[((times.len() - 1) as f64 * share) as usize]);
     println!(
-        "search p50, p99, longest       {:.2} ms, {:.2} ms, {:.2} ms",
+        "{:<30} {:.2} ms, p99 {:.2} ms, longest {:.2} ms",
+        format!("{what}, p50"),
         at(0.5),
         at(0.99),
         at(1.0)

@@ -543,6 +543,14 @@ impl ServerHandle {
         T::of(&cached).cloned()
     }
 
+    /// The same if it was fetched a moment ago.
+    pub(crate) fn known_lately<T: Listable>(&self) -> Option<Arc<Entries<T>>> {
+        let key = self.key(What::List(T::KIND));
+        let cache = &self.shared.cache;
+        let cached = cache.remembered_within(&key, &self.epochs, CHECKED_AGAIN_AFTER)?;
+        T::of(&cached).cloned()
+    }
+
     /// The tools as a call is checked against them: known and not outdated, or fetched a moment ago.
     pub(crate) fn known_to_calls(&self) -> Option<Arc<Entries<Tool>>> {
         self.known::<Tool>().or_else(|| {
