@@ -77,6 +77,10 @@ impl Invocation {
     pub(crate) fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Self, Refusal> {
         let mut table = fitted(Self::command());
         let words = Words::arrange(words, &table);
+        if words.verbs.is_empty() {
+            // Help that lists the verbs says what each does.
+            table.build();
+        }
         let matches = table.try_get_matches_from_mut(words.all());
         let parsed = matches.and_then(|mut matches| Self::from_arg_matches_mut(&mut matches));
         parsed.map_err(|error| {
@@ -112,13 +116,16 @@ impl Words {
         let mut words = words.into_iter();
         let program = words.next();
         let (mut verbs, mut rest) = (Vec::new(), Vec::new());
-        let mut command = table;
-        while command.has_subcommands()
+        let mut chosen: Option<Command> = None;
+        while let command = chosen.as_ref().unwrap_or(table)
+            && command.has_subcommands()
             && let Some(word) = words.next()
         {
             let text = word.to_str().unwrap_or_default();
             if let Some(verb) = command.find_subcommand(text) {
-                command = verb;
+                let mut verb = verb.clone();
+                verb.build();
+                chosen = Some(verb);
                 verbs.push(word);
                 continue;
             }

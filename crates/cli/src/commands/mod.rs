@@ -30,11 +30,15 @@ pub(crate) trait Verb: clap::Args {
 
 /// The list of verbs becomes their modules, the enum that the command line is parsed into, and both
 /// ways from there to a verb. One that begins with `?"NAME"` is there with the feature NAME only.
+/// Where `defer` is true, what a verb takes is worked out when it is chosen: the table of all verbs
+/// takes longer to make than most commands to run. The list of verbs in help is then without words
+/// until the table is built.
 macro_rules! verbs {
-    ($($(?$feature:literal)? $(#[$attribute:meta])* $module:ident::$verb:ident,)*) => {
+    (defer = $defer:tt; $($(?$feature:literal)? $(#[$attribute:meta])* $module:ident::$verb:ident,)*) => {
         $($(#[cfg(feature = $feature)])? mod $module;)*
 
         #[derive(Debug, clap::Subcommand)]
+        #[command(defer = $defer)]
         pub(crate) enum AnyVerb {
             $($(#[cfg(feature = $feature)])? $(#[$attribute])* $verb($module::$verb),)*
         }
@@ -67,6 +71,7 @@ macro_rules! verbs {
 }
 
 verbs! {
+    defer = true;
     ls::Ls,
     tools::Tools,
     resources::Resources,

@@ -8,6 +8,7 @@ use super::{Context, Known, Typed, Verb};
 use crate::failure::Failure;
 
 verbs! {
+    defer = false;
     add::Add,
     remove::Remove,
     init::Init,

@@ -16,6 +16,7 @@ use crate::failure::Failure;
 use crate::recording::RecordArgs;
 
 verbs! {
+    defer = false;
     install::Install,
     uninstall::Uninstall,
 }
