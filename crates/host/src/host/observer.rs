@@ -138,12 +138,13 @@ impl ServerObserver {
 impl Observer for ServerObserver {
     fn state(&self, state: ServerState, now: Circumstances<'_>) {
         let cause = now.failure.map(|it| self.clean(&it.cause.to_string()));
-        match &cause {
-            Some(cause) => {
-                let text = format!("{}: {cause}", state.as_str());
-                self.shared.log(&self.name, "state", &text);
-            }
-            None => self.shared.log(&self.name, "state", state.as_str()),
+        let text = match &cause {
+            Some(cause) => format!("{}: {cause}", state.as_str()),
+            None => state.as_str().to_owned(),
+        };
+        // The end of a server that was never needed is no news.
+        if now.starts > 0 || cause.is_some() {
+            self.shared.log(&self.name, "state", &text);
         }
         self.frames.state(state.as_str(), cause.as_deref());
         let change = StateChange {
