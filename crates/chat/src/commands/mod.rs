@@ -3,6 +3,7 @@
 //! Owns reading such a line and doing what it says. The answer is a text; where it comes from
 //! servers it is safe to show already.
 
+mod approve;
 mod mcp;
 mod words;
 
@@ -50,6 +51,11 @@ pub(crate) const COMMANDS: &[(&str, &str, &str)] = &[
     ("/new", "", "begins a new conversation"),
     ("/retry", "", "asks the last question again"),
     ("/undo", "", "takes the last question and its answer back"),
+    (
+        "/approve",
+        "[SERVER[/TOOL] | forget SERVER[/TOOL]]",
+        "what the model may call without a question",
+    ),
     ("/log", "[NUMBER]", "the last calls and how they ended"),
     (
         "/mcp",
@@ -131,6 +137,7 @@ impl Chat {
                     .to_owned(),
                 None => "there is nothing to take back".to_owned(),
             },
+            "/approve" => self.approve(rest),
             "/log" => self.log_text(rest),
             "/mcp" => self.mcp(rest).await,
             "/quit" | "/exit" | "/q" => return Outcome::Leave,

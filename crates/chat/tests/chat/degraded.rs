@@ -288,3 +288,35 @@ async fn undo_retry_compact_and_log() {
         "nothing is overwritten"
     );
 }
+
+/// What is approved by a command is called without a question, until it is taken back.
+#[tokio::test(flavor = "multi_thread")]
+async fn approvals_of_this_session_are_given_listed_and_taken_back() {
+    let call = || ModelReply::calling(&[("a", "one__delete", "{}")]);
+    let done = || ModelReply::saying("done");
+    let mut talk = Talk::with(
+        WireFormat::Completions,
+        [call(), done(), call(), done(), call(), done()],
+        [("one", server(&["delete"]))],
+        |_| {},
+        |it| it,
+        settings(),
+    )
+    .await;
+    let nothing = say(&mut talk, "/approve").await;
+    assert!(nothing.starts_with("nothing is approved"), "{nothing}");
+    let unknown = say(&mut talk, "/approve ones/delete").await;
+    assert_eq!(unknown, "there is no server ones; did you mean one?");
+    talk.ask("delete it").await.unwrap();
+    let given = say(&mut talk, "/approve one/delete").await;
+    assert_eq!(given, "one/delete is called without a question");
+    let listed = say(&mut talk, "/approve").await;
+    assert_eq!(listed, "  one/delete  allowed for this session\n");
+    talk.ask("delete it").await.unwrap();
+    let taken = say(&mut talk, "/approve forget one").await;
+    assert_eq!(taken, "every tool of one is asked about again");
+    talk.ask("delete it").await.unwrap();
+    let endings: Vec<&str> = talk.face.called.iter().map(|it| it.1.as_str()).collect();
+    assert_eq!(endings, ["refused", "result", "refused"]);
+    talk.close().await;
+}

@@ -372,6 +372,11 @@ impl Host {
         self.shared().answers.reread();
     }
 
+    /// The answers of the user that are remembered.
+    pub fn answers(&self) -> &Answers {
+        &self.shared().answers
+    }
+
     /// The log that calls are written to, if there is one.
     pub fn call_log(&self) -> Option<&CallLog> {
         self.shared().call_log.as_ref()
