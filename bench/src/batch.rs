@@ -73,7 +73,8 @@ fn by_library(server: &str) -> Result<f64> {
                 Result::Ok(())
             })
         };
-        let shares = (0..IN_FLIGHT).map(|at| CALLS / IN_FLIGHT + usize::from(at < CALLS % IN_FLIGHT));
+        let shares =
+            (0..IN_FLIGHT).map(|at| CALLS / IN_FLIGHT + usize::from(at < CALLS % IN_FLIGHT));
         let workers: Vec<_> = shares.map(worker).collect();
         for worker in workers {
             worker.await??;
@@ -87,7 +88,13 @@ fn by_batch(attache: &Path, server: &str) -> Result<f64> {
     let line = format!("{{\"tool\":\"echo\",\"arguments\":{{\"message\":\"{MESSAGE}\"}}}}\n");
     let began = Instant::now();
     let mut child = Command::new(attache)
-        .args(["batch", "--concurrency", &IN_FLIGHT.to_string(), "--", server])
+        .args([
+            "batch",
+            "--concurrency",
+            &IN_FLIGHT.to_string(),
+            "--",
+            server,
+        ])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()?;

@@ -7,6 +7,7 @@ mod clients;
 mod control;
 mod counting;
 mod http_server;
+mod kept;
 mod measure;
 mod one_shot;
 mod report;
@@ -28,6 +29,7 @@ pub(crate) type Result<T> = std::result::Result<T, Box<dyn std::error::Error + S
 
 const ONE_SHOT: &str = "one-shot";
 const BATCH: &str = "batch";
+const KEPT: &str = "up";
 
 fn main() -> ExitCode {
     // This client is measured as it is meant to run, with its guardian.
@@ -112,7 +114,7 @@ fn work_names() -> Vec<&'static str> {
     Work::ALL
         .map(Work::name)
         .into_iter()
-        .chain([ONE_SHOT, BATCH])
+        .chain([ONE_SHOT, BATCH, KEPT])
         .collect()
 }
 
@@ -191,6 +193,13 @@ fn measure_all(settings: &Settings, bench: &Bench) -> Result<Report> {
         match batch::run(bench, &settings.attache) {
             Ok(batches) => report.batches = Some(batches),
             Err(cause) => report.missing("attache", BATCH, &cause.to_string()),
+        }
+    }
+    if settings.wants(KEPT) {
+        progress(KEPT);
+        match kept::run(bench, &settings.attache) {
+            Ok(kept) => report.kept = Some(kept),
+            Err(cause) => report.missing("attache", KEPT, &cause.to_string()),
         }
     }
     Ok(report)

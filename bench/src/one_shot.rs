@@ -52,7 +52,7 @@ pub(crate) fn run(bench: &Bench, attache: &Option<PathBuf>) -> Result<OneShots> 
     let mut server_times = Vec::new();
     let mut clients = candidates(bench, attache).map(|(name, launch)| {
         let outcome = launch.and_then(|launch| {
-            answer_time(&launch)?;
+            answer_time(command(&launch)?)?;
             Ok((launch, Vec::new()))
         });
         (name, outcome)
@@ -62,7 +62,7 @@ pub(crate) fn run(bench: &Bench, attache: &Option<PathBuf>) -> Result<OneShots> 
         server_times.push(milliseconds(server_time(bench)?));
         for (_, outcome) in &mut clients {
             if let Ok((launch, times)) = outcome {
-                match answer_time(launch) {
+                match command(launch).and_then(answer_time) {
                     Ok(time) => times.push(milliseconds(time)),
                     Err(cause) => *outcome = Err(cause),
                 }
@@ -170,13 +170,19 @@ fn server_time(bench: &Bench) -> Result<Duration> {
     Ok(start.elapsed())
 }
 
-/// Runs a command to its end and checks that the answer is on its output.
-fn answer_time(launch: &Launch) -> Result<Duration> {
+fn command(launch: &Launch) -> Result<Command> {
     let (program, arguments) = launch.split_first().ok_or("an empty command line")?;
-    let start = Instant::now();
-    let mut process = Command::new(program)
+    let mut command = Command::new(program);
+    command
         .args(arguments)
-        .env("FASTMCP_CHECK_FOR_UPDATES", "off")
+        .env("FASTMCP_CHECK_FOR_UPDATES", "off");
+    Ok(command)
+}
+
+/// Runs a command to its end and checks that the answer is on its output.
+pub(crate) fn answer_time(mut command: Command) -> Result<Duration> {
+    let start = Instant::now();
+    let mut process = command
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
@@ -204,6 +210,6 @@ fn answer_time(launch: &Launch) -> Result<Duration> {
     }
 }
 
-fn milliseconds(time: Duration) -> f64 {
+pub(crate) fn milliseconds(time: Duration) -> f64 {
     time.as_secs_f64() * 1e3
 }

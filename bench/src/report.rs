@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use crate::batch::Batches;
 use crate::clients::ClientKind;
+use crate::kept::KeptCalls;
 use crate::measure::Summary;
 use crate::one_shot::OneShots;
 use crate::rows::{Bound, Row, Unit, Verdict};
@@ -20,6 +21,8 @@ const ONE_SHOT_AIM: f64 = 5.0;
 /// What share of the library's calls per second a batch from a shell reaches.
 const BATCH_MUST: f64 = 0.5;
 const BATCH_AIM: f64 = 0.8;
+/// What a command adds to the answer of a server that is kept, in milliseconds.
+const KEPT_MUST: f64 = 5.0;
 const EMPTY: &str = "–";
 
 /// Everything a run has found out.
@@ -28,6 +31,7 @@ pub(crate) struct Report {
     pub(crate) rows: Vec<Row>,
     pub(crate) one_shots: Option<OneShots>,
     pub(crate) batches: Option<Batches>,
+    pub(crate) kept: Option<KeptCalls>,
     /// Who is missing and why, and from which works.
     absences: BTreeMap<(String, String), Vec<&'static str>>,
 }
@@ -67,6 +71,10 @@ impl Report {
         if let Some(batches) = &self.batches {
             writeln!(output)?;
             write_table(output, &batch_table(batches))?;
+        }
+        if let Some(kept) = &self.kept {
+            writeln!(output)?;
+            write_table(output, &kept_table(kept))?;
         }
         if !self.absences.is_empty() {
             writeln!(output, "\nMissing:")?;
@@ -123,6 +131,9 @@ impl Report {
             "one_shot": self.one_shots.as_ref().map(one_shot_json),
             "batch": self.batches.as_ref().map(|it| json!({
                 "library_per_second": it.library, "batch_per_second": it.batch, "ratio": it.ratio(),
+            })),
+            "up": self.kept.as_ref().map(|it| json!({
+                "server_ms": it.server, "command_ms": it.command, "slowest_ms": it.slowest,
             })),
             "missing": self.absences.iter().map(|((who, why), works)| {
                 json!({"who": who, "why": why, "works": works})
@@ -230,9 +241,17 @@ fn batch_table(batches: &Batches) -> Vec<Vec<String>> {
         _ => Verdict::Missed,
     };
     vec![
-        ["10,000 calls", "library", "attache batch", "ratio", "must reach", "aim", "verdict"]
-            .map(str::to_owned)
-            .to_vec(),
+        [
+            "10,000 calls",
+            "library",
+            "attache batch",
+            "ratio",
+            "must reach",
+            "aim",
+            "verdict",
+        ]
+        .map(str::to_owned)
+        .to_vec(),
         vec![
             "start and end included".to_owned(),
             rate(batches.library.median),
@@ -240,6 +259,37 @@ fn batch_table(batches: &Batches) -> Vec<Vec<String>> {
             format!("{ratio:.2} ±{:.0} %", batches.batch.spread() * 100.0),
             format!("≥ {BATCH_MUST}"),
             format!("≥ {BATCH_AIM}"),
+            verdict.text().to_owned(),
+        ],
+    ]
+}
+
+fn kept_table(kept: &KeptCalls) -> Vec<Vec<String>> {
+    let ms = |value: f64| number(value, Unit::Milliseconds);
+    let (middle, slowest) = kept.above_server();
+    let verdict = match slowest <= KEPT_MUST {
+        true => Verdict::Reached,
+        false => Verdict::Missed,
+    };
+    vec![
+        [
+            "20 calls through `attache up`",
+            "server",
+            "command",
+            "above",
+            "slowest above",
+            "must reach",
+            "verdict",
+        ]
+        .map(str::to_owned)
+        .to_vec(),
+        vec![
+            "a Python server".to_owned(),
+            ms(kept.server.median),
+            ms(kept.command.median),
+            ms(middle),
+            ms(slowest),
+            bound(Bound::AtMost(KEPT_MUST), Unit::Milliseconds),
             verdict.text().to_owned(),
         ],
     ]

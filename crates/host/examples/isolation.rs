@@ -4,7 +4,8 @@
 //! For each class of fault it makes the same calls of the healthy servers in turns, while a
 //! fiftieth server is called beside them: a healthy one in one turn, the faulty one in the next. It
 //! prints the median percentile of both kinds of turns and the median ratio of neighbouring turns,
-//! which a machine busy with something else disturbs least; the class `none` shows the noise.
+//! which a machine busy with something else disturbs least; the class `none` shows the noise. In
+//! the last class every frame is followed by one who takes a hundred a second of ten thousand.
 #![expect(clippy::print_stdout, reason = "it prints a table")]
 
 use std::cmp::Ordering;
@@ -15,7 +16,9 @@ use attache_host::Host;
 use attache_host::client::Server;
 use attache_host::client::process::guardian;
 use attache_host::config::{Config, ServerConfig, ServerName, Source};
+use attache_host::frames::{Frame, FrameKind};
 use attache_host::policy::CallOrigin;
+use attache_host::snapshot::ServerState;
 use attache_testkit::chaos::{Action, Emit, Launch, Script, When};
 use serde_json::{Value, json};
 
@@ -26,6 +29,18 @@ const TURNS: usize = 20;
 const CALLS: usize = 1000;
 /// How often the fiftieth server is called: as by a program that keeps trying.
 const NEIGHBOUR_PAUSE: Duration = Duration::from_millis(20);
+
+/// The class whose frames are followed.
+const SEEN_SLOWLY: &str = "floods, seen slowly";
+/// How long the slow follower takes for a frame.
+const LOOK: Duration = Duration::from_millis(10);
+
+/// Who follows the frames of all servers.
+#[derive(Clone, Copy)]
+enum Follower {
+    None,
+    Slow,
+}
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
@@ -41,7 +56,11 @@ fn main() -> Outcome<()> {
             if !wanted.is_empty() && !wanted.iter().any(|wanted| wanted == class) {
                 continue;
             }
-            let (healthy, faulty, ratio) = measure(&script).await?;
+            let follower = match class {
+                SEEN_SLOWLY => Follower::Slow,
+                _ => Follower::None,
+            };
+            let (healthy, faulty, ratio) = measure(&script, follower).await?;
             println!("{class:24} {healthy:>10.1?} {faulty:>10.1?} {ratio:>7.2}");
         }
         Ok(())
@@ -57,19 +76,17 @@ fn fault_classes() -> Vec<(&'static str, Script)> {
     let on_call = |actions: Vec<Action>| script().on(When::tool("echo"), actions);
     let at_start = |action: Action| script().on(When::start(), [action]);
     let stderr = Emit::line("x".repeat(999)).times(100).on_stderr();
+    let floods = || {
+        let flood = Emit::message(&notice).times(200).into();
+        on_call(vec![flood, Action::usual()])
+    };
     vec![
         ("none", script()),
         ("crashes at start", at_start(Action::exit(1))),
         ("never gets ready", at_start(Action::wait_gate("never"))),
         ("never answers", on_call(vec![Action::never()])),
         ("dies of a call", on_call(vec![Action::exit(1)])),
-        (
-            "floods notifications",
-            on_call(vec![
-                Emit::message(&notice).times(200).into(),
-                Action::usual(),
-            ]),
-        ),
+        ("floods notifications", floods()),
         (
             "floods stderr",
             on_call(vec![stderr.into(), Action::usual()]),
@@ -78,11 +95,12 @@ fn fault_classes() -> Vec<(&'static str, Script)> {
             "stops reading",
             on_call(vec![Action::usual(), Action::stop_reading()]),
         ),
+        (SEEN_SLOWLY, floods()),
     ]
 }
 
 /// The percentiles beside a healthy server and beside the faulty one, and their ratio.
-async fn measure(faulty: &Script) -> Outcome<(Duration, Duration, f64)> {
+async fn measure(faulty: &Script, follower: Follower) -> Outcome<(Duration, Duration, f64)> {
     let mut launches = Vec::new();
     let mut config = Config::default();
     for number in 0..HEALTHY {
@@ -100,6 +118,11 @@ async fn measure(faulty: &Script) -> Outcome<(Duration, Duration, f64)> {
         host.ready(&format!("good{number}")).await?;
     }
     turn(&host, "fine").await?;
+    let follower = match follower {
+        Follower::None => None,
+        Follower::Slow => Some(tokio::spawn(follow_slowly(host.clone()))),
+    };
+    let began = Instant::now();
     let mut pairs = Vec::new();
     for number in 0..TURNS {
         // Each kind comes first as often as the other.
@@ -111,7 +134,14 @@ async fn measure(faulty: &Script) -> Outcome<(Duration, Duration, f64)> {
             (turn(&host, "fine").await?, faulty)
         });
     }
+    let took = began.elapsed().as_secs_f64();
     host.close().await;
+    drop(host);
+    if let Some(follower) = follower {
+        let (seen, lost) = follower.await?;
+        let rate = (seen + lost) as f64 / took;
+        println!("  {rate:.0} frames a second for {took:.0} s: {seen} seen, {lost} told as lost");
+    }
     let ratio =
         |(healthy, faulty): &(Duration, Duration)| faulty.as_secs_f64() / healthy.as_secs_f64();
     Ok((
@@ -160,6 +190,36 @@ async fn turn(host: &Host, beside: &'static str) -> Outcome<Duration> {
     neighbour.abort();
     times.sort_unstable();
     Ok(times[CALLS * 99 / 100])
+}
+
+/// How many frames a slow follower sees until the servers are gone, and how many it is told that
+/// it has lost.
+async fn follow_slowly(host: Host) -> (u64, u64) {
+    let mut frames = host.frames();
+    let gone = tokio::spawn(async move {
+        let is_ready = |host: &Host| {
+            let servers = host.snapshot().servers;
+            servers.iter().any(|it| it.state == ServerState::Ready)
+        };
+        while is_ready(&host) {
+            tokio::time::sleep(LOOK).await;
+        }
+    });
+    let (mut seen, mut lost) = (0, 0);
+    let mut count = |frame: Frame| match frame.kind {
+        FrameKind::Missed { count } => lost += count,
+        _ => seen += 1,
+    };
+    while !gone.is_finished() {
+        tokio::time::sleep(LOOK).await;
+        if let Some(frame) = frames.try_next() {
+            count(frame);
+        }
+    }
+    while let Some(frame) = frames.try_next() {
+        count(frame);
+    }
+    (seen, lost)
 }
 
 async fn keep_calling(host: Host, server: &'static str) {
