@@ -294,10 +294,11 @@ async fn undo_retry_compact_and_log() {
 async fn approvals_of_this_session_are_given_listed_and_taken_back() {
     let call = || ModelReply::calling(&[("a", "one__delete", "{}")]);
     let done = || ModelReply::saying("done");
+    let deletes = server(&["delete"]).on(When::tool("delete"), [Action::text("gone")]);
     let mut talk = Talk::with(
         WireFormat::Completions,
         [call(), done(), call(), done(), call(), done()],
-        [("one", server(&["delete"]))],
+        [("one", deletes)],
         |_| {},
         |it| it,
         settings(),
@@ -317,6 +318,6 @@ async fn approvals_of_this_session_are_given_listed_and_taken_back() {
     assert_eq!(taken, "every tool of one is asked about again");
     talk.ask("delete it").await.unwrap();
     let endings: Vec<&str> = talk.face.called.iter().map(|it| it.1.as_str()).collect();
-    assert_eq!(endings, ["refused", "result", "refused"]);
+    assert_eq!(endings, ["refused", "done", "refused"]);
     talk.close().await;
 }
