@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use attache_protocol::{ErrorObject, Json};
+use attache_protocol::{ErrorObject, Json, meta};
 use attache_schema::Value;
 
 use crate::conversation::{Answer, Conversation, Exchange};
@@ -185,8 +185,12 @@ fn greeting(conversation: &Conversation) -> Value {
     let greets = |it: &&Exchange| matches!(it.method.as_str(), "initialize" | "server/discover");
     let results = conversation.exchanges.iter().filter(greets);
     for result in results.filter_map(Exchange::result) {
-        for name in ["serverInfo", "capabilities", "instructions"] {
-            if let Some(value) = result.get(name) {
+        // The modern era tells its name beside the result (S-MOD-07).
+        let beside = result.get("_meta").and_then(|it| it.get(meta::SERVER_INFO));
+        let named = result.get("serverInfo").or(beside);
+        let members = ["capabilities", "instructions"].map(|name| (name, result.get(name)));
+        for (name, value) in [("serverInfo", named)].into_iter().chain(members) {
+            if let Some(value) = value {
                 said.insert(name, value.clone());
             }
         }

@@ -365,6 +365,49 @@ fn the_python_client_notices_neither_tap_nor_mock_in_either_era() {
     });
 }
 
+/// Two versions of a server, each recorded between it and the Python client. The call that became
+/// slow is made three times, so that one slow moment of the machine does not hide it.
+#[test]
+fn recordings_of_two_versions_name_the_tool_the_schema_and_the_slower_call() {
+    let home = Folder::new("tap-versions");
+    let count = json!(["call_tool", {"name": "count", "arguments": {"words": "one two"}}]);
+    let questions = json!([
+        ["list_tools", {}],
+        ["call_tool", {"name": "search", "arguments": {"query": "tea"}}],
+        count, count, count,
+    ]);
+    for era in ["auto", "legacy"] {
+        let record = |version: &str| {
+            let file = format!("{era}-{version}.mcprec");
+            let server = [
+                installed("python-modern/bin/python").display().to_string(),
+                concat!(env!("CARGO_MANIFEST_DIR"), "/tests/servers/versions.py").to_owned(),
+                version.to_owned(),
+            ];
+            python(era, &questions, &tapped(&home.path().join(&file), &server));
+            file
+        };
+        let (first, second) = (record("1"), record("2"));
+        let changed = home
+            .run(&["diff", &first, &second, "--exit-code"])
+            .expect(5)
+            .stdout;
+        for expected in [
+            "changed: tool search\n",
+            "/inputSchema/properties/limit + ",
+            "removed: tool lend\n",
+            "added: tool reserve\n",
+            "slower: tools/call count {\"words\":\"one two\"}: ",
+            "/serverInfo/version - \"1\" + \"2\"",
+        ] {
+            assert!(changed.contains(expected), "{era}: {expected} in {changed}");
+        }
+        // What is the same is not named.
+        assert!(!changed.contains("changed: tool count"), "{era}: {changed}");
+        assert!(!changed.contains("answered otherwise"), "{era}: {changed}");
+    }
+}
+
 /// A command that listens, and says where on stderr.
 struct Running {
     child: Child,
