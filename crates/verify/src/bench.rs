@@ -136,6 +136,7 @@ impl Bench {
         tasks.push(task);
     }
 
+    /// Whether the server is spoken to over Streamable HTTP.
     pub(crate) fn is_http(&self) -> bool {
         matches!(self.target, Target::Http(_))
     }

@@ -73,6 +73,8 @@ pub enum Group {
     Headers,
     Sessions,
     Resumption,
+    Sse,
+    Authorization,
     Ending,
     Calls,
     Client,
@@ -105,6 +107,8 @@ impl Group {
             Self::Headers => "headers",
             Self::Sessions => "sessions",
             Self::Resumption => "resumption",
+            Self::Sse => "sse",
+            Self::Authorization => "authorization",
             Self::Ending => "ending",
             Self::Calls => "calls",
             Self::Client => "client",
@@ -139,8 +143,10 @@ pub enum Over {
     Any,
     /// Standard streams only.
     Stdio,
-    /// HTTP only.
+    /// Streamable HTTP only.
     Http,
+    /// The older HTTP+SSE only.
+    Sse,
 }
 
 impl Over {
@@ -150,6 +156,7 @@ impl Over {
             Self::Any => "any",
             Self::Stdio => "stdio",
             Self::Http => "http",
+            Self::Sse => "sse",
         }
     }
 }
@@ -165,6 +172,10 @@ pub(crate) const STRUCTURED: (Revision, Revision) = (Revision::V2025_06_18, Revi
 /// 2025-11-25 alone.
 pub(crate) const NEWEST_LEGACY: (Revision, Revision) =
     (Revision::V2025_11_25, Revision::V2025_11_25);
+/// 2025-11-25 and later.
+pub(crate) const SCOPED: (Revision, Revision) = (Revision::V2025_11_25, Revision::V2026_07_28);
+/// Those with authorization.
+pub(crate) const AUTHORIZED: (Revision, Revision) = (Revision::V2025_03_26, Revision::V2026_07_28);
 /// Those with legacy Streamable HTTP.
 pub(crate) const STREAMABLE: (Revision, Revision) = (Revision::V2025_03_26, Revision::V2025_11_25);
 

@@ -142,7 +142,7 @@ impl HttpWire {
         Ok((wire, receiver))
     }
 
-    fn request(&self, exchange: &Exchange) -> Result<reqwest::RequestBuilder, String> {
+    pub(crate) fn request(&self, exchange: &Exchange) -> Result<reqwest::RequestBuilder, String> {
         let verb = Method::from_bytes(exchange.verb.as_bytes()).map_err(|it| it.to_string())?;
         let mut headers = HeaderMap::new();
         let fixed = self.target.headers.iter();
@@ -158,6 +158,11 @@ impl HttpWire {
             Some(body) => request.body(body.clone()),
             None => request,
         })
+    }
+
+    /// Where events go, for what comes another way than as a response.
+    pub(crate) fn sender(&self) -> mpsc::Sender<WireEvent> {
+        self.sender.clone()
     }
 
     /// Sends a request whose response becomes events.
@@ -276,7 +281,7 @@ async fn deliver(
     Ok(())
 }
 
-fn is_stream(headers: &HeaderMap) -> bool {
+pub(crate) fn is_stream(headers: &HeaderMap) -> bool {
     let kind = headers.get("content-type");
     kind.and_then(|kind| kind.to_str().ok())
         .is_some_and(|kind| kind.starts_with("text/event-stream"))

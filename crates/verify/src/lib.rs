@@ -1,7 +1,7 @@
 //! Checks of MCP servers and clients by the duties of the specification.
 //!
 //! The checks are data (`checks`): each row names the duties it is about, whom it applies to, and a
-//! function over a small kit of raw connections (`peer`, `stdio`, `http`). Nothing here uses the
+//! function over a small kit of raw connections (`peer`, `stdio`, `http`, `sse`). Nothing here uses the
 //! client or the server of this workspace, so that no defect of theirs can hide one of others, or
 //! their own. Owns the checks, their order and their reports; refuses to know terminals and the
 //! configuration.
@@ -20,6 +20,7 @@ pub mod report;
 mod run;
 mod sample;
 mod schemas;
+mod sse;
 mod stdio;
 mod target;
 mod trace;

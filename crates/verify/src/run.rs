@@ -22,6 +22,7 @@ use crate::check::{
 use crate::checks;
 use crate::peer::{Opening, Peer, Trouble};
 use crate::report::{EraReport, Report};
+use crate::sse::SseWire;
 use crate::target::Target;
 use crate::trace::Trace;
 use crate::watch::Watch;
@@ -134,25 +135,21 @@ pub async fn verify(target: &Target, options: &Options, tell: impl Fn(&Outcome))
         outcomes: Vec::new(),
         tell: &tell,
     };
-    let legacy = Era::Legacy;
-    let modern = Bench {
-        revision: Revision::V2026_07_28,
-        watch: Watch::default(),
-        ..bench.clone()
-    };
-    // Both openings at once: a server that is slow to start is waited for once.
-    let (old, new) = tokio::join!(
-        probe(&bench, options.eras.has(legacy)),
-        probe(&modern, options.eras.has(Era::Modern)),
-    );
+    let [old, new] = open_eras(bench, options).await;
+    let (target, clock) = (old.bench.target.clone(), Arc::clone(&old.bench.clock));
     let spoken = Spoken {
-        legacy: matches!(old.1, Some(Ok(_))),
-        modern: matches!(new.1, Some(Ok(_))),
+        legacy: matches!(old.opened, Some(Ok(_))),
+        modern: matches!(new.opened, Some(Ok(_))),
     };
     let mut eras = Vec::new();
     let mut newest = None;
-    for (probed, bench) in [(old, bench), (new, modern)] {
-        let (trace, opened) = probed;
+    let mut is_refused = false;
+    for probed in [old, new] {
+        let Probed {
+            bench,
+            trace,
+            opened,
+        } = probed;
         let Some(opened) = opened else { continue };
         let era = bench.revision.era();
         // Of two eras the first leaves time for the second.
@@ -167,13 +164,20 @@ pub async fn verify(target: &Target, options: &Options, tell: impl Fn(&Outcome))
         };
         eras.push(EraReport::of(era, &opened));
         collected.opening(&bench, &trace, &opened);
-        if let Ok(peer) = opened {
-            let bench = Bench {
-                revision: peer.revision,
-                ..bench
-            };
-            run_era(&bench, peer, &mut collected).await;
-            newest = Some(bench);
+        match opened {
+            Ok(peer) => {
+                let bench = Bench {
+                    revision: peer.revision,
+                    ..bench
+                };
+                run_era(&bench, peer, &mut collected).await;
+                newest = Some(bench);
+            }
+            // What a server tells those without a login is the same in both eras.
+            Err(Trouble::LoginNeeded(_)) if !std::mem::replace(&mut is_refused, true) => {
+                run_refused(&bench, &mut collected).await;
+            }
+            Err(_) => {}
         }
     }
     if let Some(bench) = &newest {
@@ -187,32 +191,73 @@ pub async fn verify(target: &Target, options: &Options, tell: impl Fn(&Outcome))
             }
         }
     }
-    let tasks = bench_tasks(newest.as_ref());
     let _ = tokio::time::timeout(LEAVING, async {
-        for task in tasks {
+        for task in clock.take_tasks() {
             let _ = task.await;
         }
     })
     .await;
-    Report::new(target, eras, collected.outcomes, begun.elapsed())
+    Report::new(&target, eras, collected.outcomes, begun.elapsed())
 }
 
-fn bench_tasks(bench: Option<&Bench>) -> Vec<tokio::task::JoinHandle<()>> {
-    bench
-        .map(|bench| bench.clock.take_tasks())
-        .unwrap_or_default()
+/// What came of opening a connection of an era.
+struct Probed {
+    /// For the checks of the era.
+    bench: Bench,
+    trace: Trace,
+    /// Nothing if the era is not wanted.
+    opened: Option<Result<Peer, Trouble>>,
 }
 
-type Probed = (Trace, Option<Result<Peer, Trouble>>);
-
-/// Opens a connection of an era, if that is wanted.
-async fn probe(bench: &Bench, is_wanted: bool) -> Probed {
-    let bench = bench.for_check();
-    if !is_wanted {
-        return (bench.trace, None);
+impl Probed {
+    /// Opens a connection of an era, if that is wanted.
+    async fn of(bench: Bench, options: &Options) -> Self {
+        let own = bench.for_check();
+        let opened = match options.eras.has(bench.revision.era()) {
+            true => Some(Peer::open(&own, Opening::Whole).await),
+            false => None,
+        };
+        Self {
+            bench,
+            trace: own.trace,
+            opened,
+        }
     }
-    let opened = Peer::open(&bench, Opening::Whole).await;
-    (bench.trace, Some(opened))
+
+    fn is_refused(&self) -> bool {
+        matches!(self.opened, None | Some(Err(Trouble::Refused(_))))
+    }
+}
+
+/// Opens both eras. Where neither is spoken over Streamable HTTP the older HTTP+SSE is tried, as
+/// clients do.
+async fn open_eras(bench: Bench, options: &Options) -> [Probed; 2] {
+    let opened = open_both(bench, options).await;
+    let bench = &opened[0].bench;
+    let Target::Http(http) = &bench.target else {
+        return opened;
+    };
+    let may_be_older = options.eras.has(Era::Legacy) && opened.iter().all(Probed::is_refused);
+    if !may_be_older || SseWire::open(http, bench.start_patience()).await.is_err() {
+        return opened;
+    }
+    let older = Bench {
+        target: Target::Sse(http.clone()),
+        watch: Watch::default(),
+        ..bench.clone()
+    };
+    open_both(older, options).await
+}
+
+/// Both at once: a server that is slow to start is waited for once.
+async fn open_both(bench: Bench, options: &Options) -> [Probed; 2] {
+    let modern = Bench {
+        revision: Revision::V2026_07_28,
+        watch: Watch::default(),
+        ..bench.clone()
+    };
+    let (old, new) = tokio::join!(Probed::of(bench, options), Probed::of(modern, options));
+    [old, new]
 }
 
 /// The outcomes so far.
@@ -300,6 +345,7 @@ pub(crate) fn judged(found: Result<Finding, Trouble>, level: Level) -> (Verdict,
         Err(trouble @ (Trouble::TimeIsUp | Trouble::SlowStart(_))) => {
             (Verdict::NotTestable, trouble.to_string())
         }
+        Err(trouble @ Trouble::LoginNeeded(_)) => (Verdict::NotTestable, trouble.to_string()),
         Err(trouble) => (Verdict::Fail, trouble.to_string()),
     }
 }
@@ -315,8 +361,9 @@ async fn run_era<T: Fn(&Outcome)>(bench: &Bench, peer: Peer, collected: &mut Col
             && collected.options.wants(check)
             && match check.over {
                 Over::Any => true,
-                Over::Stdio => !bench.is_http(),
+                Over::Stdio => matches!(bench.target, Target::Stdio(_)),
                 Over::Http => bench.is_http(),
+                Over::Sse => matches!(bench.target, Target::Sse(_)),
             }
     };
     let wanted: Vec<&'static Check> = checks::all()
@@ -336,6 +383,22 @@ async fn run_era<T: Fn(&Outcome)>(bench: &Bench, peer: Peer, collected: &mut Col
             None => watched(check, bench),
         };
         collected.add(outcome);
+    }
+}
+
+/// A server that wants a login is asked what can be asked without one.
+async fn run_refused<T: Fn(&Outcome)>(bench: &Bench, collected: &mut Collected<'_, T>) {
+    let is_wanted = |check: &&'static Check| {
+        check.group == Group::Authorization
+            && bench.is_http()
+            && check.applies_to(bench.revision)
+            && collected.options.wants(check)
+    };
+    let wanted: Vec<&'static Check> = checks::all().filter(is_wanted).collect();
+    let mut done = run_alone(&wanted, bench).await;
+    done.sort_by_key(|(check, ..)| wanted.iter().position(|it| it.id == check.id));
+    for (check, bench, found, took) in done {
+        collected.add(outcome(check, &bench, found, took));
     }
 }
 

@@ -14,8 +14,10 @@ use crate::trace::quoted;
 pub enum Target {
     /// A program, spoken to over its standard streams.
     Stdio(StdioTarget),
-    /// A server behind a URL.
+    /// A server behind a URL, over Streamable HTTP.
     Http(HttpTarget),
+    /// A server behind a URL, over the older HTTP+SSE.
+    Sse(HttpTarget),
 }
 
 /// A server to be started.
@@ -44,6 +46,7 @@ impl Target {
         match self {
             Self::Stdio(_) => "stdio",
             Self::Http(_) => "http",
+            Self::Sse(_) => "http+sse",
         }
     }
 
@@ -51,7 +54,7 @@ impl Target {
     pub fn words(&self) -> String {
         match self {
             Self::Stdio(stdio) => stdio.command_line(),
-            Self::Http(http) => http.url.clone(),
+            Self::Http(http) | Self::Sse(http) => http.url.clone(),
         }
     }
 
@@ -66,7 +69,7 @@ impl Target {
                     .map(|value| value.to_string_lossy().into_owned())
                     .collect()
             }
-            Self::Http(http) => http.headers.values().cloned().collect(),
+            Self::Http(http) | Self::Sse(http) => http.headers.values().cloned().collect(),
         };
         values
             .into_iter()

@@ -134,11 +134,12 @@ impl Trace {
             return match target {
                 Target::Stdio(stdio) => stdio.command_line(),
                 Target::Http(http) => format!("curl -sS -i {}", quoted(&http.url)),
+                Target::Sse(http) => format!("curl -sS -i -N -m 5 {}", quoted(&http.url)),
             };
         };
         let steps = kept.steps.iter().filter(sent);
         let steps: Vec<&Step> = match target {
-            Target::Stdio(_) => steps
+            Target::Stdio(_) | Target::Sse(_) => steps
                 .filter(|step| step.connection == last.connection)
                 .collect(),
             Target::Http(_) => steps.collect(),
@@ -146,6 +147,8 @@ impl Trace {
         let command = match target {
             Target::Stdio(stdio) => over_stdio(&steps, &stdio.command_line()),
             Target::Http(http) => over_http(&steps, http),
+            Target::Sse(http) if is_post(last) => over_sse(&steps, http),
+            Target::Sse(http) => over_http(&steps, http),
         };
         match command.len() > MOST_COMMAND {
             true => "what was sent is too long for a command line".to_owned(),
@@ -227,6 +230,37 @@ fn over_http(steps: &[&Step], http: &crate::target::HttpTarget) -> String {
         }
     }
     commands.join("; ")
+}
+
+fn is_post(step: &Step) -> bool {
+    matches!(&step.what, What::Request(exchange) if exchange.verb == "POST")
+}
+
+/// The stream is read until it names an address, to which everything is sent while it goes on.
+fn over_sse(steps: &[&Step], http: &crate::target::HttpTarget) -> String {
+    let headers: String = http
+        .headers
+        .keys()
+        .map(|name| format!(" -H '{name}: …'"))
+        .collect();
+    let url = quoted(&http.url);
+    let origin = url::Url::parse(&http.url)
+        .map(|url| url.origin().ascii_serialization())
+        .unwrap_or_default();
+    let bodies = steps.iter().filter_map(|step| match &step.what {
+        What::Request(exchange) => exchange.body.as_deref(),
+        _ => None,
+    });
+    let bodies: Vec<String> = bodies
+        .map(|body| quoted(String::from_utf8_lossy(body).trim_end()))
+        .collect();
+    format!(
+        "curl -sS -N -m 5{headers} {url} | {{ while read -r E; do case \"$E\" in data:*) break;; \
+         esac; done; E=$(printf %s \"${{E#data:}}\" | tr -d ' \\r'); case \"$E\" in /*) \
+         E={origin}$E;; esac; for B in {}; do curl -sS{headers} -H 'Content-Type: \
+         application/json' --data-binary \"$B\" \"$E\"; echo; done; cat; }}",
+        bodies.join(" ")
+    )
 }
 
 impl Step {

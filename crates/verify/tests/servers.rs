@@ -55,8 +55,12 @@ impl Verified {
 }
 
 fn verify(words: &[&str]) -> Verified {
-    let home = Scratch::new("verify").unwrap();
-    let output = attache(&home)
+    verify_in(&Scratch::new("verify").unwrap(), words)
+}
+
+/// The same with a home folder that holds something.
+fn verify_in(home: &Scratch, words: &[&str]) -> Verified {
+    let output = attache(home)
         .args(["verify", "--format", "json"])
         .args(words)
         .output()
@@ -559,4 +563,88 @@ fn real_servers_fail_only_where_they_are_wrong() {
         &["--", time.to_str().unwrap()],
         &["malformed.batch-2025-03-26"],
     );
+}
+
+// The transport of 2024-11-05 is found by itself, and looked at with what applies to it.
+#[test]
+fn a_server_of_the_older_http_transport_is_verified() {
+    let listening = Listening::everything(EverythingTransport::Sse).unwrap();
+    let verified = verify(&[listening.url()]);
+    assert_eq!(verified.report["transport"], "http+sse");
+    for check in ["sse.endpoint", "sse.messages", "tools.declared"] {
+        assert_eq!(verified.verdict(check), Some("pass"), "{check}");
+    }
+    // It takes any origin, and takes 2025-03-26 without batches.
+    for failure in verified.of("fail") {
+        let check = failure.split(':').next().unwrap();
+        let real = ["sse.origin", "malformed.batch-2025-03-26"];
+        assert!(real.contains(&check), "{failure}");
+    }
+    let is_of_streamable = |check: &str| ["http", "headers", "sessions"].contains(&check);
+    let outcomes = verified.report["outcomes"].as_array().unwrap();
+    let mut groups = outcomes.iter().map(|it| it["group"].as_str().unwrap());
+    assert!(!groups.any(is_of_streamable));
+}
+
+/// A server of the Python SDK that wants a token.
+fn guarded() -> Listening {
+    let python = installed("python-modern/bin/python");
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/servers/guarded.py");
+    let started = Listening::start("/mcp", |port| {
+        let mut command = Command::new(python);
+        command.args([script, &port.to_string()]);
+        command
+    });
+    started.unwrap()
+}
+
+// Without a login it is not testable, and not green; with one it is a server like others.
+#[test]
+fn a_server_behind_a_login_is_verified_as_far_as_the_login_goes() {
+    let server = guarded();
+    let verified = verify(&[server.url()]);
+    assert_eq!(verified.code, 3);
+    assert_eq!(verified.report["needs_login"], true);
+    assert_eq!(verified.of("fail"), [""; 0]);
+    assert_eq!(verified.verdict("start.opens"), Some("not-testable"));
+    for check in ["challenge", "bad-token", "metadata"] {
+        let check = format!("authorization.{check}");
+        assert_eq!(verified.verdict(&check), Some("pass"), "{check}");
+    }
+
+    let words = ["guarded", "--only", "start", "--only", "authorization"];
+    let configured = |home: &Scratch, auth: &str| {
+        let text = format!(
+            "[servers.guarded]\nurl = \"{}\"\n[servers.guarded.auth]\n{auth}\n",
+            server.url()
+        );
+        let file = home.write("attache.toml", &text).unwrap();
+        let file = file.to_str().unwrap().to_owned();
+        move |home: &Scratch| verify_in(home, &[&words[..], &["--config", &file]].concat())
+    };
+    let is_open = |verified: &Verified| {
+        assert_eq!(verified.of("fail"), [""; 0]);
+        assert_eq!(
+            (verified.code, verified.verdict("start.opens")),
+            (0, Some("pass"))
+        );
+        assert_eq!(verified.verdict("authorization.challenge"), Some("pass"));
+        let report = verified.report.to_string();
+        assert!(!report.contains("a-token-of-the-test"), "{report}");
+    };
+    let home = Scratch::new("verify-token").unwrap();
+    is_open(&configured(&home, "token = \"a-token-of-the-test\"")(&home));
+
+    let home = Scratch::new("verify-login").unwrap();
+    let credentials = "grant = \"client_credentials\"\nclient_id = \"t\"\nclient_secret = \"s\"";
+    let verify = configured(&home, credentials);
+    assert_eq!(verify(&home).code, 3);
+    let file = home.path().join("attache.toml");
+    let login = attache(&home)
+        .args(["auth", "login", "guarded", "--config"])
+        .arg(file)
+        .output()
+        .unwrap();
+    assert!(login.status.success(), "{login:?}");
+    is_open(&verify(&home));
 }

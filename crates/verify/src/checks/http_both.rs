@@ -53,23 +53,15 @@ pub(super) const CHECKS: &[Check] = &[
         "Is a notification answered with 202 and no body?",
         Alone(notification)
     ),
-    check!(
-        "http.challenge",
-        Http,
-        Must,
-        ALL,
-        Http,
-        ["S-AUTH-02", "S-AUTH-08"],
-        "Is a request without the configured token refused with 401 and told where to get one?",
-        Alone(challenge)
-    ),
 ];
 
 /// The way to the server.
 pub(super) fn wire(bench: &Bench) -> Result<HttpWire, Trouble> {
     match &bench.target {
         Target::Http(http) => Ok(HttpWire::open(http)?.0),
-        Target::Stdio(_) => Err(Trouble::NotStarted("there is no address".to_owned())),
+        Target::Stdio(_) | Target::Sse(_) => {
+            Err(Trouble::NotStarted("there is no address".to_owned()))
+        }
     }
 }
 
@@ -213,28 +205,5 @@ async fn notification(bench: &Bench) -> Result<Finding, Trouble> {
         // Refusing it is allowed as well.
         (400..500, _) => doubtful(response.summary()),
         _ => broken(response.summary()),
-    })
-}
-
-async fn challenge(bench: &Bench) -> Result<Finding, Trouble> {
-    let Target::Http(target) = &bench.target else {
-        return Ok(not_testable("there is no address"));
-    };
-    let has_token = |name: &&String| name.eq_ignore_ascii_case("authorization");
-    if target.headers.keys().find(has_token).is_none() {
-        return Ok(not_offered("no token is configured"));
-    }
-    let mut anonymous = target.clone();
-    anonymous
-        .headers
-        .retain(|name, _| !name.eq_ignore_ascii_case("authorization"));
-    let (wire, _events) = HttpWire::open(&anonymous)?;
-    let response = send(bench, &wire, post(bench, &opening(bench))).await?;
-    let challenge = response.header("www-authenticate").unwrap_or_default();
-    Ok(match response.status {
-        401 if challenge.contains("resource_metadata") => kept("401 with resource_metadata"),
-        401 if challenge.is_empty() => doubtful("401 without WWW-Authenticate"),
-        401 => kept(format!("401 with {challenge:?}")),
-        status => broken(format!("HTTP {status}")),
     })
 }

@@ -4,6 +4,7 @@
 //! it names does the asking. A check whose level is `Must` stands on at least one duty that is one.
 
 mod answers;
+mod authorization;
 mod cancel;
 mod ending;
 mod features;
@@ -13,6 +14,7 @@ mod http_modern;
 mod malformed;
 mod modern;
 mod results;
+mod sse;
 mod start;
 mod subscriptions;
 mod tasks;
@@ -56,7 +58,7 @@ pub(crate) use check;
 
 /// All checks of servers, in the order in which they are made.
 pub fn all() -> impl Iterator<Item = &'static Check> {
-    let tables: [&'static [Check]; 15] = [
+    let tables: [&'static [Check]; 17] = [
         start::CHECKS,
         modern::CHECKS,
         answers::CHECKS,
@@ -70,6 +72,8 @@ pub fn all() -> impl Iterator<Item = &'static Check> {
         http_both::CHECKS,
         http_legacy::CHECKS,
         http_modern::CHECKS,
+        sse::CHECKS,
+        authorization::CHECKS,
         ending::CHECKS,
         watched::CHECKS,
     ];

@@ -9,7 +9,7 @@ mod opening;
 mod receiving;
 mod wire;
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use attache_protocol::{Era, Revision};
 use serde_json::{Map, Value, json};
@@ -17,6 +17,7 @@ use tokio::sync::mpsc;
 
 use crate::bench::Bench;
 use crate::facts::Facts;
+use crate::http::HttpWire;
 use crate::stdio::StdioWire;
 use crate::trace::{Exchange, Step, Trace, What};
 use crate::watch::Books;
@@ -155,28 +156,47 @@ impl Peer {
             }
             Wire::Stdio(None) => Err(Trouble::Ended("the connection is closed".to_owned())),
             Wire::Http(wire) => {
-                let exchange = Exchange {
-                    verb: "POST",
-                    headers: http_headers(
-                        &sent,
-                        self.revision,
-                        self.negotiated.as_deref(),
-                        self.session.as_deref(),
-                    ),
-                    body: Some(bytes.to_vec()),
-                };
-                let post = self.posts.len();
-                let state = Post {
-                    id: sent.get("id").filter(|id| !id.is_null()).cloned(),
-                    ..Post::default()
-                };
-                self.posts.insert(post, state);
-                let what = What::Request(exchange.clone());
-                self.trace.add(self.connection, self.is_opening, what);
-                let task = wire.post(&exchange, post);
-                self.bench.own(task);
+                let headers = http_headers(
+                    &sent,
+                    self.revision,
+                    self.negotiated.as_deref(),
+                    self.session.as_deref(),
+                );
+                let wire = wire.clone();
+                self.post(&wire, &sent, headers, bytes);
                 Ok(())
             }
+            Wire::Sse(wire) => {
+                let headers = vec![("Content-Type".to_owned(), "application/json".to_owned())];
+                let wire = wire.posting();
+                self.post(&wire, &sent, headers, bytes);
+                Ok(())
+            }
+        }
+    }
+
+    fn post(&mut self, wire: &HttpWire, sent: &Value, headers: Vec<(String, String)>, body: &[u8]) {
+        let exchange = Exchange {
+            verb: "POST",
+            headers,
+            body: Some(body.to_vec()),
+        };
+        let post = self.posts.len();
+        let state = Post {
+            id: sent.get("id").filter(|id| !id.is_null()).cloned(),
+            ..Post::default()
+        };
+        self.posts.insert(post, state);
+        let what = What::Request(exchange.clone());
+        self.trace.add(self.connection, self.is_opening, what);
+        self.bench.own(wire.post(&exchange, post));
+    }
+
+    /// The names of the events that messages came as, over HTTP+SSE.
+    pub(crate) fn event_names(&self) -> BTreeSet<String> {
+        match &self.wire {
+            Wire::Sse(wire) => wire.event_names(),
+            _ => BTreeSet::new(),
         }
     }
 
@@ -184,7 +204,7 @@ impl Peer {
     pub(crate) fn stdio(&mut self) -> Option<&mut StdioWire> {
         match &mut self.wire {
             Wire::Stdio(wire) => wire.as_mut(),
-            Wire::Http(_) => None,
+            Wire::Http(_) | Wire::Sse(_) => None,
         }
     }
 

@@ -6,10 +6,11 @@ use attache_protocol::{Era, Revision};
 use serde_json::{Value, json};
 
 use super::wire::Wire;
-use super::{Peer, Trouble};
+use super::{Answer, Peer, Trouble};
 use crate::bench::Bench;
 use crate::facts::Facts;
 use crate::http::HttpWire;
+use crate::sse::SseWire;
 use crate::stdio::StdioWire;
 use crate::target::Target;
 use crate::watch::Books;
@@ -43,6 +44,10 @@ impl Peer {
             Target::Http(http) => {
                 let (wire, events) = HttpWire::open(http)?;
                 (Wire::Http(wire), events)
+            }
+            Target::Sse(http) => {
+                let (wire, events) = SseWire::open(http, bench.start_patience()).await?;
+                (Wire::Sse(wire), events)
             }
         };
         let connection = bench.next_connection();
@@ -90,7 +95,7 @@ impl Peer {
                 self.accept_opening(result.clone());
                 Ok(())
             }
-            _ => Err(Trouble::Refused(answer.summary())),
+            _ => Err(refused(&answer)),
         }
     }
 
@@ -110,7 +115,7 @@ impl Peer {
         let id = self.request("initialize", params).await?;
         let answer = self.answer_within(&id, patience).await?;
         let Some(result) = answer.result() else {
-            return Err(Trouble::Refused(answer.summary()));
+            return Err(refused(&answer));
         };
         if let Some(given) = result["protocolVersion"].as_str() {
             self.negotiated = Some(given.to_owned());
@@ -132,5 +137,13 @@ impl Peer {
     fn accept_opening(&mut self, result: Value) {
         self.books.capabilities = result["capabilities"].clone();
         self.opened = result;
+    }
+}
+
+/// Why an opening request has no result.
+fn refused(answer: &Answer) -> Trouble {
+    match answer.status {
+        Some(401) => Trouble::LoginNeeded(answer.summary()),
+        _ => Trouble::Refused(answer.summary()),
     }
 }

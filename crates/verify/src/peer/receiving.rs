@@ -108,6 +108,7 @@ impl Peer {
                 None | Some(WireEvent::Closed) => {
                     return Err(match &self.wire {
                         Wire::Stdio(Some(wire)) => wire.ended().await,
+                        Wire::Sse(_) => Trouble::Ended("its stream of events has ended".to_owned()),
                         _ => Trouble::Ended("the connection is closed".to_owned()),
                     });
                 }
@@ -132,9 +133,15 @@ impl Peer {
                         .came(self.connection, self.is_opening, text.as_bytes());
                 }
                 Some(WireEvent::PostEnded { post, failed }) => {
+                    let is_stream = matches!(self.wire, Wire::Sse(_));
                     let state = self.posts.entry(post).or_default();
                     state.is_over = true;
                     state.failed = failed;
+                    let is_taken = state.status.is_some_and(|status| status < 400);
+                    if is_stream && is_taken {
+                        // Its answer comes on the stream.
+                        state.id = None;
+                    }
                     // A check may be waiting for exactly this.
                     return Ok(Some(Incoming {
                         value: Value::Null,

@@ -5,6 +5,7 @@ use std::fmt;
 use reqwest::header::HeaderMap;
 
 use crate::http::HttpWire;
+use crate::sse::SseWire;
 use crate::stdio::StdioWire;
 
 /// Something that happened on a wire.
@@ -21,7 +22,7 @@ pub(crate) enum WireEvent {
     OtherBody { post: usize, bytes: Vec<u8> },
     /// A response ended, or never came.
     PostEnded { post: usize, failed: Option<String> },
-    /// The server's stdout has ended.
+    /// The server's stdout, or its stream of events, has ended.
     Closed,
 }
 
@@ -36,6 +37,8 @@ pub(crate) enum Trouble {
     Silent(String),
     /// It refused to be opened.
     Refused(String),
+    /// It wants a login first.
+    LoginNeeded(String),
     /// It did not answer its opening request in time, which a busy machine may be the reason for.
     SlowStart(String),
     /// No time is left for any check.
@@ -49,6 +52,7 @@ impl fmt::Display for Trouble {
             | Self::Ended(text)
             | Self::Silent(text)
             | Self::SlowStart(text) => formatter.write_str(text),
+            Self::LoginNeeded(text) => write!(formatter, "the server wants a login: {text}"),
             Self::Refused(text) => write!(formatter, "the opening was refused: {text}"),
             Self::TimeIsUp => formatter.write_str("the time for all checks is up"),
         }
@@ -59,4 +63,5 @@ impl fmt::Display for Trouble {
 pub(super) enum Wire {
     Stdio(Option<StdioWire>),
     Http(HttpWire),
+    Sse(SseWire),
 }

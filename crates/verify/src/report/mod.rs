@@ -26,7 +26,7 @@ pub struct Report {
     pub attache: &'static str,
     /// What was looked at, as a person would type it.
     pub target: String,
-    /// `stdio` or `http`.
+    /// `stdio`, `http` or `http+sse`.
     pub transport: &'static str,
     /// What the server says it is.
     pub server: Option<String>,
@@ -36,6 +36,8 @@ pub struct Report {
     pub counts: Counts,
     /// How many duties of the specification were looked at with a verdict.
     pub duties: usize,
+    /// Whether the server wants a login, so that little could be looked at.
+    pub needs_login: bool,
     /// How long it took, in milliseconds.
     pub took_ms: u64,
     /// Every outcome, in the order of the checks.
@@ -53,6 +55,8 @@ pub struct EraReport {
     pub why_not: Option<String>,
     #[serde(skip)]
     server: Option<String>,
+    #[serde(skip)]
+    needs_login: bool,
 }
 
 /// How many outcomes there are of each kind.
@@ -92,6 +96,7 @@ impl EraReport {
             revision,
             why_not,
             server,
+            needs_login: matches!(opened, Err(Trouble::LoginNeeded(_))),
         }
     }
 }
@@ -131,8 +136,10 @@ impl Report {
                 duties.extend(outcome.duties.iter().copied());
             }
         }
+        let is_open = eras.iter().any(|era| era.revision.is_some());
         Self {
             attache: env!("CARGO_PKG_VERSION"),
+            needs_login: !is_open && eras.iter().any(|era| era.needs_login),
             target,
             transport,
             server: eras.iter().rev().find_map(|era| era.server.clone()),

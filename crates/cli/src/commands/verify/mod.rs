@@ -6,26 +6,31 @@
 
 mod text;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use attache::authorization::{AuthorizationError, Authorizer as _, LoginStatus, RequestLine};
 use attache::host::config::ServerConfig;
 use attache::process::Launch;
 use attache::protocol::{Ending, Era};
-use attache::{EraChoice, Timeouts, Transport};
+use attache::{EraChoice, HttpFlavor, HttpServer, Timeouts, Transport};
 use attache_verify::client::{CLIENT_CHECKS, serve, verify_client};
 use attache_verify::report::{coverage, html, junit, sarif};
 use attache_verify::{
     AllowedCall, Baseline, Eras, HttpTarget, Level, Options, Report, StdioTarget, Target, calls,
     checks, verify,
 };
+use http::Method;
 use clap::ValueEnum;
+use url::Url;
 
 use super::{Context, Known, Typed, Verb};
 use crate::args::ServerArgs;
-use crate::failure::Failure;
+use crate::failure::{Exit, Failure, Kind};
 use crate::interrupt::Interrupts;
 use crate::output::{Format, ProgressDisplay};
+use crate::selection::ServerSelection;
 
 /// Check a server against the specification, or a client
 #[derive(Debug, clap::Args)]
@@ -34,7 +39,8 @@ use crate::output::{Format, ProgressDisplay};
 #[command(after_help = "\
 Every check names the duties it is about, what was sent, what came, and a command that shows the
 same. Tools are called only if they say that they change nothing, or are named with --call.
-Exit code 0 means that no must is broken, except those of the baseline; 5 that one is.
+Exit code 0 means that no must is broken, except those of the baseline; 5 that one is; 3 that the
+server wants a login. Configured tokens and the login of `attache auth login` are used.
 
 A client is given a strict server: the path of its program is put behind the client's command, or
 where {} stands in it.
@@ -154,6 +160,7 @@ impl Verb for Verify {
             servers,
             ..
         } = self;
+        let word = name.clone();
         let (_, selection) = servers.named(name)?.selection()?;
         if selection.record().is_some() {
             return Err(Failure::usage("--record means nothing to `attache verify`")
@@ -191,7 +198,7 @@ impl Verb for Verify {
                 seed,
                 ..options(server)
             };
-            let target = target(server)?;
+            let target = target(server, &selection).await?;
             let what = format!("verify {}", server.name);
             let progress = output.progress(&what, ProgressDisplay::Bar);
             tokio::select! {
@@ -216,7 +223,7 @@ impl Verb for Verify {
             (Some(document), None) => output.ready_made(&document)?,
             (Some(document), Some(file)) => write(file, &document)?,
         }
-        conclude(&report)
+        conclude(&report, word.as_deref().unwrap_or(server.name.as_str()))
     }
 
     fn complete(typed: &Typed, known: &Known) -> Vec<String> {
@@ -224,8 +231,19 @@ impl Verb for Verify {
     }
 }
 
-fn conclude(report: &Report) -> Result<(), Failure> {
+/// `word` is what the user calls the server.
+fn conclude(report: &Report, word: &str) -> Result<(), Failure> {
     match report.new_failures() {
+        // What could not be looked at must not pass for right.
+        0 if report.needs_login => Err(Failure::new(
+            Kind::Auth,
+            Exit::Authorization,
+            "the server wants a login, so most of it could not be looked at",
+        )
+        .hint(format!(
+            "run `attache auth login {word}` first: `attache verify` uses that login, as it does a \
+             configured token"
+        ))),
         0 => Ok(()),
         1 => Err(Failure::failed("1 check failed")),
         count => Err(Failure::failed(format!("{count} checks failed"))),
@@ -323,22 +341,67 @@ fn options(server: &ServerConfig) -> Options {
     options
 }
 
-fn target(server: &ServerConfig) -> Result<Target, Failure> {
-    match server.server.transport() {
+async fn target(server: &ServerConfig, selection: &ServerSelection) -> Result<Target, Failure> {
+    match server.server().transport() {
         Transport::Stdio(launch) => Ok(Target::Stdio(StdioTarget {
             launch: launch.clone(),
         })),
-        Transport::Http(http) => Ok(Target::Http(HttpTarget {
-            url: http.url.clone(),
-            headers: http
+        Transport::Http(http) if http.is_websocket() => {
+            Err(Failure::usage("servers behind a WebSocket are not verified")
+                .hint("verify it over stdio or HTTP if it speaks one of them"))
+        }
+        Transport::Http(http) => {
+            let mut headers: BTreeMap<String, String> = http
                 .headers
                 .iter()
                 .map(|(name, value)| (name.clone(), value.expose().to_owned()))
-                .collect(),
-            ca_file: http.ca_file.clone(),
-            proxy: http.proxy.clone(),
-        })),
+                .collect();
+            headers.extend(login(server, selection, http).await?);
+            let target = HttpTarget {
+                url: http.url.clone(),
+                headers,
+                ca_file: http.ca_file.clone(),
+                proxy: http.proxy.clone(),
+            };
+            Ok(match http.flavor {
+                HttpFlavor::Sse => Target::Sse(target),
+                _ => Target::Http(target),
+            })
+        }
         _ => Err(Failure::usage("this kind of server cannot be verified")),
+    }
+}
+
+/// The header of the login that there is, if there is one. Nobody is asked to log in.
+async fn login(
+    server: &ServerConfig,
+    selection: &ServerSelection,
+    http: &HttpServer,
+) -> Result<Option<(String, String)>, Failure> {
+    let failure = |error: AuthorizationError| {
+        Failure::new(Kind::Auth, Exit::Authorization, error.to_string()).of(server.name.as_str())
+    };
+    let (Some(oauth), Ok(url)) = (selection.accounts().of(server)?, Url::parse(&http.url)) else {
+        return Ok(None);
+    };
+    let LoginStatus::LoggedIn(_) = oauth.status().await.map_err(failure)? else {
+        return Ok(None);
+    };
+    let request = RequestLine {
+        method: &Method::POST,
+        url: &url,
+    };
+    let headers = oauth.headers(request).await.map_err(failure)?;
+    match headers.as_slice() {
+        [(name, value)] => {
+            let value = value.to_str().unwrap_or_default().to_owned();
+            Ok(Some((name.as_str().to_owned(), value)))
+        }
+        [] => Ok(None),
+        _ => Err(Failure::usage(
+            "the login proves its possession with every request, which `attache verify` cannot",
+        )
+        .hint("configure a bearer token for the server: auth.token")),
     }
 }
 
