@@ -74,3 +74,22 @@ fn names_are_unique_and_begin_with_their_group() {
         "{count} checks, {duties} duties"
     );
 }
+
+#[test]
+fn the_page_states_how_much_is_covered() {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/verify.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    let (count, duties) = coverage();
+    let of_clients: BTreeSet<&str> = CLIENT_CHECKS
+        .iter()
+        .flat_map(|it| it.duties)
+        .copied()
+        .collect();
+    let stated = format!(
+        "{count} checks of servers look at {duties} duties, {} of clients at {}",
+        CLIENT_CHECKS.len(),
+        of_clients.len()
+    );
+    let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words(&page).contains(&stated), "{stated}");
+}

@@ -37,14 +37,14 @@ pub fn html(report: &Report) -> String {
     page.push_str(&format!(
         "<p class=\"counts\"><span class=\"fail\">{} failed</span><span class=\"warn\">{} warnings\
          </span><span class=\"pass\">{} passed</span><span class=\"faint\">{} not offered</span>\
-         <span class=\"faint\">{} not testable</span></p>\n<p>{} duties, {} checks, {:.1} s</p>\n",
+         <span class=\"faint\">{} not testable</span></p>\n<p>{} checks of {} duties, {:.1} s</p>\n",
         counts.fail,
         counts.warn,
         counts.pass,
         counts.not_offered,
         counts.not_testable,
+        report.checks,
         report.duties,
-        report.outcomes.len(),
         f64::from(u32::try_from(report.took_ms).unwrap_or(u32::MAX)) / 1000.0,
     ));
     for era in &report.eras {

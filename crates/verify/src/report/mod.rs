@@ -34,7 +34,9 @@ pub struct Report {
     pub eras: Vec<EraReport>,
     /// How many outcomes of each verdict there are.
     pub counts: Counts,
-    /// How many duties of the specification were looked at with a verdict.
+    /// How many checks came to a verdict: pass, fail or warn.
+    pub checks: usize,
+    /// How many duties of the specification they look at.
     pub duties: usize,
     /// Whether the server wants a login, so that little could be looked at.
     pub needs_login: bool,
@@ -119,7 +121,7 @@ impl Report {
         took: Duration,
     ) -> Self {
         let mut counts = Counts::default();
-        let mut duties = BTreeSet::new();
+        let (mut checks, mut duties) = (BTreeSet::new(), BTreeSet::new());
         for outcome in &outcomes {
             match outcome.verdict {
                 Verdict::Pass => counts.pass += 1,
@@ -133,12 +135,14 @@ impl Report {
                 outcome.verdict,
                 Verdict::Pass | Verdict::Fail | Verdict::Warn
             ) {
+                checks.insert(outcome.check.as_str());
                 duties.extend(outcome.duties.iter().copied());
             }
         }
         let is_open = eras.iter().any(|era| era.revision.is_some());
         Self {
             attache: env!("CARGO_PKG_VERSION"),
+            checks: checks.len(),
             needs_login: !is_open && eras.iter().any(|era| era.needs_login),
             target,
             transport,

@@ -149,7 +149,8 @@ fn summary(text: &mut Text, report: &Report) {
             counts.warn, counts.pass, counts.not_offered, counts.not_testable
         ))
         .faint(&format!(
-            "  {} duties in {}.{} s",
+            "  {} checks of {} duties in {}.{} s",
+            report.checks,
             report.duties,
             report.took_ms / 1000,
             report.took_ms % 1000 / 100
