@@ -164,6 +164,14 @@ pub struct Lost {
     pub bytes: u64,
 }
 
+impl Lost {
+    /// Counts more. Numbers out of a file may be of any size.
+    pub fn add(&mut self, more: Self) {
+        self.frames = self.frames.saturating_add(more.frames);
+        self.bytes = self.bytes.saturating_add(more.bytes);
+    }
+}
+
 /// The last line.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Footer {

@@ -168,11 +168,11 @@ impl Reader {
     pub fn footer(&self) -> Option<Footer> {
         let mut sum = self.footer.clone().filter(|_| !self.is_cut)?;
         for footer in &self.earlier {
-            sum.frames += footer.frames;
-            sum.bytes += footer.bytes;
-            sum.redacted += footer.redacted;
-            sum.lost.frames += footer.lost.frames;
-            sum.lost.bytes += footer.lost.bytes;
+            // The numbers are whatever the file says.
+            sum.frames = sum.frames.saturating_add(footer.frames);
+            sum.bytes = sum.bytes.saturating_add(footer.bytes);
+            sum.redacted = sum.redacted.saturating_add(footer.redacted);
+            sum.lost.add(footer.lost);
             sum.revisions.extend(footer.revisions.iter().cloned());
         }
         sum.revisions.sort();
@@ -232,7 +232,7 @@ impl Reader {
         self.read_version()?;
         let later_ms = self.header.started_ms.saturating_sub(first.started_ms);
         self.before = Before {
-            seq: self.before.seq + self.seq,
+            seq: self.before.seq.saturating_add(self.seq),
             conn: self.last_conn,
             t_us: later_ms.saturating_mul(1000),
         };
@@ -422,6 +422,21 @@ mod tests {
         let recording = read(text.as_bytes()).unwrap();
         assert_eq!(recording.entries.len(), 2);
         assert_eq!(recording.completeness(), Completeness::Cut);
+    }
+
+    #[test]
+    fn numbers_of_any_size_are_read() {
+        let most = u64::MAX;
+        let entry =
+            format!(r#"{{"seq":{most},"t_us":{most},"dir":"c2s","conn":4294967295,"raw":{{}}}}"#);
+        let footer = format!(
+            r#"{{"footer":{{"ended_ms":{most},"frames":{most},"bytes":{most},"redacted":{most},"lost":{{"frames":{most},"bytes":{most}}}}}}}"#
+        );
+        let one = [HEADER, &entry, &footer];
+        let recording = read(lines(&[one, one, one].concat()).as_bytes()).unwrap();
+        assert_eq!(recording.entries.len(), 3);
+        let footer = recording.footer.unwrap();
+        assert_eq!((footer.frames, footer.lost.bytes), (most, most));
     }
 
     #[test]

@@ -432,8 +432,7 @@ impl Writer {
     }
 
     fn lose(&mut self, lost: Lost) {
-        self.footer.lost.frames += lost.frames;
-        self.footer.lost.bytes += lost.bytes;
+        self.footer.lost.add(lost);
     }
 
     fn write_json(&mut self, line: &impl serde::Serialize) {
