@@ -7,6 +7,7 @@
 
 mod lisp;
 mod methods;
+mod record;
 mod server;
 mod view;
 
@@ -19,6 +20,7 @@ use serde_json::value::RawValue;
 
 pub use lisp::{lisp_evaluator, lisp_reader};
 pub use methods::methods;
+pub use record::{recording, tap};
 pub use server::server_dispatch;
 pub use view::{document, form};
 

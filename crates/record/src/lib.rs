@@ -47,6 +47,29 @@ mod recorder;
 mod redaction;
 pub mod tap;
 
+/// For the fuzzer, which has no other way to what cuts streams into messages.
+#[doc(hidden)]
+pub mod fuzzing {
+    use bytes::Bytes;
+
+    use crate::cut::{Cutter, Framing};
+
+    /// A piece: its content, its length, whether it is shortened, whether it has no end.
+    pub type Piece = (Bytes, u64, bool, bool);
+
+    /// The pieces of a stream that came in these chunks.
+    pub fn pieces<'a>(framing: Framing, chunks: impl IntoIterator<Item = &'a [u8]>) -> Vec<Piece> {
+        let mut cutter = Cutter::new(framing);
+        let mut found = Vec::new();
+        for chunk in chunks {
+            cutter.push(&Bytes::copy_from_slice(chunk), &mut found);
+        }
+        found.extend(cutter.finish());
+        let parts = |it: crate::cut::Piece| (it.content, it.length, it.shortened, it.unended);
+        found.into_iter().map(parts).collect()
+    }
+}
+
 pub use conversation::{Answer, Conversation, Exchange, Step, StepKind};
 pub use diff::{
     CallChange, Change, Diff, Slower, Thresholds, Timing, Took, answer_differences, diff,

@@ -3,6 +3,7 @@
 //! Every byte is passed on before anything looks at it. For the recording a copy is put into a queue
 //! that no call waits for; a recorder that cannot keep up loses frames, not time.
 
+#[cfg(feature = "http")]
 pub mod http;
 pub mod stdio;
 
