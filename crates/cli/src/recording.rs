@@ -297,10 +297,15 @@ pub(crate) fn conclude(recorder: Option<Recorder>, output: &Output) {
 
 /// Reads a recording.
 pub(crate) fn read(file: &Path) -> Result<Recording, Failure> {
-    Recording::read(file).map_err(|error| match &error {
-        RecordError::Open { .. } => failure(&error),
+    Recording::read(file).map_err(|error| unreadable(file, &error))
+}
+
+/// Why a recording could not be read, with its name.
+pub(crate) fn unreadable(file: &Path, error: &RecordError) -> Failure {
+    match error {
+        RecordError::Open { .. } | RecordError::NotFollowed { .. } => failure(error),
         _ => Failure::usage(format!("{}: {error}", file.display())),
-    })
+    }
 }
 
 /// Reads a recording as requests with their answers.

@@ -21,6 +21,14 @@ pub enum RecordError {
         /// The file.
         path: PathBuf,
     },
+    /// Only a file that grows line by line can be followed.
+    #[error("{} cannot be followed: {problem}", path.display())]
+    NotFollowed {
+        /// The file.
+        path: PathBuf,
+        /// Why not, and what can be.
+        problem: &'static str,
+    },
     /// Another process records into the file.
     #[error("another process records into {}", path.display())]
     Busy {

@@ -37,6 +37,7 @@ mod diff;
 mod difference;
 mod error;
 mod file;
+mod follow;
 mod format;
 mod matching;
 pub mod mock;

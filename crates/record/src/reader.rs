@@ -163,6 +163,11 @@ impl Reader {
         &self.header
     }
 
+    /// How many bytes of the recording were read.
+    pub fn position(&self) -> u64 {
+        self.consumed
+    }
+
     /// What the recording says at its end, once that was reached; nothing if it was cut. Of several
     /// recordings in one file the sum.
     pub fn footer(&self) -> Option<Footer> {

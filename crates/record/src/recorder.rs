@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 use std::fs::File;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter, Seek as _, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -55,6 +55,7 @@ pub struct Recorder {
     queue: Arc<Queue>,
     writer: Option<JoinHandle<Summary>>,
     path: PathBuf,
+    begins_at: u64,
 }
 
 /// Takes what goes by. Cheap to clone.
@@ -87,7 +88,9 @@ impl Recorder {
             path: path.to_path_buf(),
             source,
         };
-        let file = open_file(path, existing)?;
+        let mut file = open_file(path, existing)?;
+        // A pipe has no places, and nothing before this.
+        let begins_at = file.stream_position().unwrap_or_default();
         let output = match is_compressed(path) {
             true => Output::Compressed(
                 Box::new(GzEncoder::new(BufWriter::new(file), Compression::fast())),
@@ -127,12 +130,18 @@ impl Recorder {
             queue,
             writer: Some(thread),
             path: path.to_path_buf(),
+            begins_at,
         })
     }
 
     /// The file.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Where in the file this recording begins: behind those that it held already.
+    pub fn begins_at(&self) -> u64 {
+        self.begins_at
     }
 
     /// Where to hand over what goes by.

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use attache_record::tap::{Lane, stdio};
 use attache_record::{
     Body, Completeness, Conversation, Direction, Existing, Framing, Header, HttpHead, Limits,
-    Policy, RecordError, Recorder, Recording, Redaction, SecretRules, Transport,
+    Policy, Reader, RecordError, Recorder, Recording, Redaction, SecretRules, Transport,
 };
 use attache_testkit::scratch::Scratch;
 use bytes::Bytes;
@@ -430,4 +430,50 @@ fn s12_redaction_is_marked_and_everything_else_stays() {
     );
     assert_eq!(recording.footer.as_ref().unwrap().redacted, 3);
     assert!(Conversation::of(&recording).exchanges[0].is_redacted);
+}
+
+#[test]
+fn a_recording_is_read_while_it_is_made_and_ends_with_its_recorder() {
+    let folder = Scratch::new("follow").unwrap();
+    let path = folder.path().join("s.mcprec");
+    let recorder = raw(&path);
+    let tape = recorder.tape();
+    let say = |text: &'static [u8]| {
+        tape.bytes(1, Direction::C2s, Framing::Lines, Bytes::from_static(text));
+    };
+    say(b"one\ntwo\n");
+    let mut reader = Reader::follow(&path).unwrap();
+    let mut next = || {
+        let entry = reader.next_entry().unwrap();
+        entry.map(|entry| entry.message().unwrap().to_owned())
+    };
+    assert_eq!(next().as_deref(), Some("one"));
+    assert_eq!(next().as_deref(), Some("two"));
+    // Nothing more is there yet, so this waits for what is said now.
+    let speaker = std::thread::spawn(move || {
+        let tape = recorder.tape();
+        tape.bytes(
+            1,
+            Direction::C2s,
+            Framing::Lines,
+            Bytes::from_static(b"three\n"),
+        );
+        drop(recorder.finish());
+    });
+    assert_eq!(next().as_deref(), Some("three"));
+    speaker.join().unwrap();
+    assert_eq!(next(), None);
+    // One that was cut has no recorder any more, and so an end.
+    let text = fs::read_to_string(&path).unwrap();
+    let cut = folder
+        .write("cut.mcprec", &text[..text.len() - 40])
+        .unwrap();
+    let mut reader = Reader::follow(&cut).unwrap();
+    let mut count = 0;
+    while reader.next_entry().unwrap().is_some() {
+        count += 1;
+    }
+    assert_eq!(count, 3);
+    let compressed = Reader::follow(&folder.path().join("s.mcprec.gz"));
+    assert!(matches!(compressed, Err(RecordError::NotFollowed { .. })));
 }

@@ -200,6 +200,61 @@ fn a_stream_that_one_side_closes_is_closed_for_the_other() {
     });
 }
 
+/// What passes is shown while it passes, with nothing of it able to draw on the terminal.
+#[test]
+fn a_tap_is_watched_while_it_records() {
+    use std::io::BufRead as _;
+    let home = Folder::new("tap-live");
+    // An earlier recording in the same file is not shown.
+    finish(tap(&home, &["sh", "-c", "echo earlier"]).stdin(Stdio::null()));
+    let plain = tap(
+        &home,
+        &["sh", "-c", "read line; echo \"got $line\"; read line"],
+    );
+    let words: Vec<_> = plain.get_args().map(ToOwned::to_owned).collect();
+    let mut command = home.attache();
+    command
+        .args([&words[0], std::ffi::OsStr::new("--show")])
+        .args(&words[1..])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let mut input = child.stdin.take().unwrap();
+    input.write_all(b"hello \x1b[2J\n").unwrap();
+    let mut live = std::io::BufReader::new(child.stderr.take().unwrap()).lines();
+    // The server waits for more, so this is seen before the end.
+    let shown: Vec<String> = live.by_ref().take(2).map(Result::unwrap).collect();
+    assert!(
+        shown[0].contains("->") && shown[0].contains("hello"),
+        "{shown:?}"
+    );
+    assert!(
+        shown[1].contains("<-") && shown[1].contains("got hello"),
+        "{shown:?}"
+    );
+    let mut followed = home
+        .attache()
+        .args(["show", "s.mcprec", "--follow"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(input);
+    let rest: Vec<String> = live.map(Result::unwrap).collect();
+    assert!(rest.concat().contains("exited"), "{rest:?}");
+    assert!(!format!("{shown:?}{rest:?}").contains("earlier"));
+    assert!(!format!("{shown:?}").contains('\x1b'));
+    assert_eq!(child.wait().unwrap().code(), Some(1));
+    // It ends with the recording.
+    let mut beside = String::new();
+    let mut output = followed.stdout.take().unwrap();
+    output.read_to_string(&mut beside).unwrap();
+    assert_eq!(followed.wait().unwrap().code(), Some(0));
+    for expected in ["earlier", "hello", "exited"] {
+        assert!(beside.contains(expected), "{expected} in {beside}");
+    }
+}
+
 #[cfg(target_os = "linux")]
 fn server_id(child: &mut Child) -> u32 {
     let mut line = Vec::new();

@@ -1,5 +1,7 @@
 //! `attache show`: what a recording holds.
 
+pub(super) mod live;
+
 use std::path::PathBuf;
 
 use attache_record::{Body, Completeness, Conversation, Direction, Entry, Exchange, Recording};
@@ -13,7 +15,14 @@ use crate::recording;
 
 /// Show what a recording holds: the requests, or every message, or one of them
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Example:\n  attache show s.mcprec\n  attache show s.mcprec 12")]
+#[command(after_help = "\
+With --follow each message is printed as it is recorded, until the recorder ends; `attache tap --show`
+does the same on the tap's own stderr.
+
+Example:
+  attache show s.mcprec
+  attache show s.mcprec 12
+  attache show s.mcprec --follow")]
 pub(crate) struct Show {
     /// The recording; without one, those that `attache tap` keeps are listed
     #[arg(value_name = "FILE")]
@@ -24,6 +33,9 @@ pub(crate) struct Show {
     /// Show every line: messages, stderr, heads of HTTP, states
     #[arg(long, conflicts_with = "number")]
     all: bool,
+    /// Show every line, and go on with what is being recorded
+    #[arg(short, long, conflicts_with = "number", requires = "file")]
+    follow: bool,
 }
 
 impl Verb for Show {
@@ -32,6 +44,13 @@ impl Verb for Show {
         let Some(file) = &self.file else {
             return list(context);
         };
+        if self.follow {
+            return match output.format {
+                Format::Human => live::follow(file, output).await,
+                Format::Json => Err(Failure::usage("--follow is for people")
+                    .hint("a recording is lines of JSON already: `tail -f` prints them")),
+            };
+        }
         let recording = recording::read(file)?;
         if let Some(number) = self.number {
             return one(&recording, number, context);
@@ -172,8 +191,7 @@ fn lost(recording: &Recording) -> attache_record::Lost {
     let mut all = attache_record::Lost::default();
     for entry in &recording.entries {
         if let Body::Lost(lost) = entry.body {
-            all.frames += lost.frames;
-            all.bytes += lost.bytes;
+            all.add(lost);
         }
     }
     all

@@ -9,10 +9,10 @@ use attache_record::tap::http::HttpTap;
 use tokio::net::TcpListener;
 use url::Url;
 
+use super::TapeArgs;
 use crate::failure::Failure;
 use crate::interrupt::Interrupts;
 use crate::output::Output;
-use crate::recording::{RecordArgs, conclude};
 
 /// How long open requests may go on after a signal.
 const END_GRACE: Duration = Duration::from_secs(2);
@@ -21,7 +21,7 @@ pub(super) async fn run(
     address: SocketAddr,
     target: &str,
     name: Option<String>,
-    record: &RecordArgs,
+    tape: &TapeArgs,
     output: &Output,
 ) -> Result<(), Failure> {
     // Nothing is encrypted, and no client has to say who it is (S1).
@@ -44,13 +44,12 @@ pub(super) async fn run(
     let listener = TcpListener::bind(address).await.map_err(cannot)?;
     let bound = listener.local_addr().map_err(cannot)?;
     let name = name.as_deref().or(target.host_str()).unwrap_or("server");
-    let recorder = record.begin(Transport::Http, name, target.as_str(), output)?;
-    let tape = recorder.as_ref().map(attache_record::Recorder::tape);
+    let taped = tape.begin(Transport::Http, name, target.as_str(), output)?;
     let origin = format!("http://{bound}");
-    let tap = HttpTap::new(target.clone(), origin, &Proxy::Environment, tape);
+    let tap = HttpTap::new(target.clone(), origin, &Proxy::Environment, taped.tape());
     let tap = tap.map_err(Failure::usage)?;
     output.note(&format!("tapping at http://{bound}{}", target.path()));
-    if let Some(recorder) = &recorder {
+    if let Some(recorder) = &taped.recorder {
         output.note(&format!("recording into {}", recorder.path().display()));
     }
     let first = interrupts.clone();
@@ -63,6 +62,6 @@ pub(super) async fn run(
             tokio::time::sleep(END_GRACE).await;
         } => {}
     }
-    conclude(recorder, output);
+    taped.conclude(output);
     Ok(())
 }

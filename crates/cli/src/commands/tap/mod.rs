@@ -11,9 +11,13 @@ mod streams;
 use std::ffi::OsString;
 use std::net::SocketAddr;
 
+use attache_record::{Recorder, Tape, Transport};
+
+use super::show::live::Live;
 use super::{Context, Known, Typed, Verb};
 use crate::failure::Failure;
-use crate::recording::RecordArgs;
+use crate::output::Output;
+use crate::recording::{RecordArgs, conclude};
 
 verbs! {
     defer = false;
@@ -28,7 +32,8 @@ verbs! {
     after_help = "\
 Put `attache tap --` before the server's command in a client's configuration, or have
 `attache tap install` do it. Every byte passes unchanged; the server's exit code is the tap's.
-Without --record the recording goes to the state folder; `attache show` lists those.
+Without --record the recording goes to the state folder; `attache show` lists those, and
+`attache show FILE --follow` shows one while it is made, from another terminal.
 
 Example:
   attache tap --record s.mcprec -- uvx mcp-server-time
@@ -43,6 +48,9 @@ pub(crate) struct Tap {
     /// What recordings call the server; its program by default
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
+    /// Print each message to stderr as it passes
+    #[arg(long)]
+    show: bool,
     /// Listen at this address, and pass on to --target
     #[arg(
         long,
@@ -65,16 +73,63 @@ impl Tap {
     }
 }
 
+/// What becomes of what passes.
+struct TapeArgs {
+    record: RecordArgs,
+    is_shown: bool,
+}
+
+impl TapeArgs {
+    fn begin(
+        &self,
+        transport: Transport,
+        name: &str,
+        target: &str,
+        output: &Output,
+    ) -> Result<Taped, Failure> {
+        let recorder = self.record.begin(transport, name, target, output)?;
+        let live = self.is_shown;
+        Ok(Taped {
+            live: live.then(|| Live::begin(recorder.as_ref(), output)),
+            recorder,
+        })
+    }
+}
+
+/// A recording, perhaps shown while it is made.
+struct Taped {
+    recorder: Option<Recorder>,
+    live: Option<Live>,
+}
+
+impl Taped {
+    fn tape(&self) -> Option<Tape> {
+        self.recorder.as_ref().map(Recorder::tape)
+    }
+
+    /// Ends it, and says what is missing in it.
+    fn conclude(self, output: &Output) {
+        conclude(self.recorder, output);
+        if let Some(live) = self.live {
+            live.finish();
+        }
+    }
+}
+
 impl Verb for Tap {
     async fn run(self, context: &Context) -> Result<(), Failure> {
         if let Some(verb) = self.verb {
             return verb.run(context).await;
         }
+        let tape = TapeArgs {
+            record: self.record,
+            is_shown: self.show,
+        };
         match (self.http, self.target) {
             (Some(address), Some(target)) => {
-                http::run(address, &target, self.name, &self.record, &context.output).await
+                http::run(address, &target, self.name, &tape, &context.output).await
             }
-            _ => stdio::run(self.command, self.name, &self.record, &context.output).await,
+            _ => stdio::run(self.command, self.name, &tape, &context.output).await,
         }
     }
 

@@ -8,17 +8,17 @@
 use std::ffi::OsString;
 
 #[cfg(not(unix))]
+use super::TapeArgs;
+#[cfg(not(unix))]
 use crate::failure::Failure;
 #[cfg(not(unix))]
 use crate::output::Output;
-#[cfg(not(unix))]
-use crate::recording::RecordArgs;
 
 #[cfg(not(unix))]
 pub(super) async fn run(
     _: Vec<OsString>,
     _: Option<String>,
-    _: &RecordArgs,
+    _: &TapeArgs,
     _: &Output,
 ) -> Result<(), Failure> {
     Err(Failure::usage("tapping a program works on Unix only")
@@ -36,16 +36,16 @@ mod unix {
 
     use attache::process::{self, Environment, ExitReason, Ladder, Launch, ServerProcess, Spawned};
     use attache_record::tap::{Lane, stdio};
-    use attache_record::{Direction, Framing, Recorder, Tape, Transport};
+    use attache_record::{Direction, Framing, Tape, Transport};
     use rustix::process::{Pid, Signal, kill_process, kill_process_group};
     use tokio::signal::unix::{SignalKind, signal};
     use tokio::sync::{mpsc, oneshot};
 
+    use super::super::TapeArgs;
     use super::super::streams::{Readers, Stream, Streams};
     use crate::failure::{Exit, Failure, Kind};
     use crate::interrupt::ignored_signals;
     use crate::output::Output;
-    use crate::recording::{RecordArgs, conclude};
     use crate::target::program_name;
 
     /// The connection's number; there is one only.
@@ -69,7 +69,7 @@ mod unix {
     pub(in super::super) async fn run(
         command: Vec<OsString>,
         name: Option<String>,
-        record: &RecordArgs,
+        tape: &TapeArgs,
         output: &Output,
     ) -> Result<(), Failure> {
         let mut words = command.into_iter();
@@ -83,33 +83,32 @@ mod unix {
             .environment(Environment::Inherit);
         let shown: Vec<_> = launch.words().map(|word| word.to_string_lossy()).collect();
         let name = name.unwrap_or_else(|| program_name(&shown[0]));
-        let recorder = record.begin(Transport::Stdio, &name, &shown.join(" "), output)?;
+        let taped = tape.begin(Transport::Stdio, &name, &shown.join(" "), output)?;
+        let tape = taped.tape();
         let signals = Signals::listen()
             .map_err(|error| Failure::unexpected(format!("cannot listen for signals: {error}")))?;
         let spawned = match process::spawn(&launch).await {
             Ok(spawned) => spawned,
             Err(error) => {
-                conclude(recorder, output);
+                taped.conclude(output);
                 let failure = Failure::new(Kind::Spawn, Exit::Unreachable, error.to_string());
                 return Err(failure.of(&name));
             }
         };
-        let reason = pass(spawned, recorder.as_ref(), signals)
+        let reason = pass(spawned, &tape, signals)
             .await
             .map_err(|error| Failure::unexpected(format!("cannot pass streams on: {error}")))?;
-        if let Some(recorder) = &recorder {
-            recorder
-                .tape()
-                .state(CONNECTION, "exited", Some(reason.to_string()));
+        if let Some(tape) = &tape {
+            tape.state(CONNECTION, "exited", Some(reason.to_string()));
         }
-        conclude(recorder, output);
+        taped.conclude(output);
         leave(reason)
     }
 
     /// Passes everything on until the server has ended.
     async fn pass(
         spawned: Spawned,
-        recorder: Option<&Recorder>,
+        tape: &Option<Tape>,
         mut signals: Signals,
     ) -> io::Result<ExitReason> {
         let Spawned {
@@ -119,23 +118,22 @@ mod unix {
             child,
         } = spawned;
         let ours = Streams::take()?;
-        let tape = recorder.map(Recorder::tape);
         let readers = ours.stdout.readers();
         let stdin = Stream::of(stdin.into_blocking_fd()?);
         let stdout = Stream::of(stdout.into_blocking_fd()?);
         let stderr = Stream::of(stderr.into_blocking_fd()?);
-        let input = begin("tap stdin", ours.stdin, stdin, lane(&tape, Direction::C2s))?;
+        let input = begin("tap stdin", ours.stdin, stdin, lane(tape, Direction::C2s))?;
         let output = begin(
             "tap stdout",
             stdout,
             ours.stdout,
-            lane(&tape, Direction::S2c),
+            lane(tape, Direction::S2c),
         )?;
         let errors = begin(
             "tap stderr",
             stderr,
             ours.stderr,
-            lane(&tape, Direction::Stderr),
+            lane(tape, Direction::Stderr),
         )?;
         let mut client_gone = Box::pin(gone(input, readers));
         let reason = loop {
