@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::show::time;
 use super::{Context, Known, Typed, Verb};
 use crate::failure::{Exit, Failure};
-use crate::output::{Format, Style, Text, json};
+use crate::output::{Format, Style, Text, human, json};
 use crate::recording;
 
 /// How many changes of one thing are shown to people.
@@ -188,8 +188,8 @@ fn show(changes: &Changes) -> Text {
     let mut text = Text::new();
     if changes.is_empty() {
         text.plain(&format!(
-            "nothing changed; {} requests compared",
-            changes.compared
+            "nothing changed; {} compared",
+            human::counted(changes.compared, "request")
         ))
         .end_line();
         return text;

@@ -24,10 +24,11 @@ use crate::recording;
 /// Ask a server again what was recorded, and compare its answers
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Sent again are tool calls, reads of resources, prompts and lists. Calls go by the policy; those it
-says to ask about are asked, or left out where there is nobody to ask. Times, UUIDs and absolute
-paths in results do not count, nor does what --ignore names. The exit code is 5 if an answer
-differs.
+Every tool call, read, prompt, completion and list of the recording is sent again, one after the
+other, and for each is told whether its answer is the same, differs, or why it was left out. What opens
+or tunes a session is not sent, nor are later pages and rounds. Calls go by the policy; those it says
+to ask about are asked, or left out where there is nobody to ask. Times, UUIDs and absolute paths in
+results do not count, nor does what --ignore names. The exit code is 5 if an answer differs.
 
 Example:
   attache replay s.mcprec --to notes
@@ -85,8 +86,12 @@ impl Verb for Replay {
             }
             results.push((exchange, verdict));
         }
-        if output.format == Format::Json {
-            output.document(&json::write(&document(&results)))?;
+        let others = conversation.exchanges.iter();
+        let others = others.filter(|it| !is_repeatable(it)).count();
+        match output.format {
+            Format::Json => output.document(&json::write(&document(&results, others)))?,
+            Format::Human if results.is_empty() => {}
+            Format::Human => output.text(&summary(&results, others))?,
         }
         conclude(&results)
     }
@@ -198,9 +203,27 @@ fn show(exchange: &Exchange, verdict: &Verdict) -> Text {
     text
 }
 
+fn summary(results: &[(&Exchange, Verdict)], others: usize) -> Text {
+    let count = |is_it: fn(&Verdict) -> bool| results.iter().filter(|(_, it)| is_it(it)).count();
+    let mut text = Text::new();
+    text.end_line().plain(&format!(
+        "{} the same, {} different, {} left out",
+        count(|it| matches!(it, Verdict::Same)),
+        count(|it| matches!(it, Verdict::Differs(_))),
+        count(|it| matches!(it, Verdict::LeftOut(_))),
+    ));
+    if others > 0 {
+        text.faint(&format!("; {others} more are not sent by themselves"));
+    }
+    text.end_line();
+    text
+}
+
 #[derive(Serialize)]
 struct Document {
     requests: Vec<RequestDocument>,
+    /// Requests that are not sent by themselves, like those that open a session.
+    not_sent: usize,
 }
 
 #[derive(Serialize)]
@@ -214,7 +237,7 @@ struct RequestDocument {
     differences: Vec<DifferenceDocument>,
 }
 
-fn document(results: &[(&Exchange, Verdict)]) -> Document {
+fn document(results: &[(&Exchange, Verdict)], not_sent: usize) -> Document {
     let requests = results.iter().map(|(exchange, verdict)| {
         let (word, reason, differences) = match verdict {
             Verdict::Same => ("same", None, Vec::new()),
@@ -231,6 +254,7 @@ fn document(results: &[(&Exchange, Verdict)]) -> Document {
     });
     Document {
         requests: requests.collect(),
+        not_sent,
     }
 }
 

@@ -255,6 +255,11 @@ fn a_recording_is_asked_again_as_far_as_the_policy_allows() {
     };
     let same = replay(&[]).expect(0).stdout;
     assert!(same.contains("same      tools/call echo"), "{same}");
+    // What opens the session is counted, and not sent.
+    assert!(
+        same.contains(" the same, 0 different, 0 left out; "),
+        "{same}"
+    );
     // Without a terminal there is no person to ask, so it is left out.
     home.write("attache.toml", &toml_server("demo", &builtin()));
     let left_out = replay(&[]).expect(0).stdout;
