@@ -345,14 +345,20 @@ fn a_clean_server_has_no_failure() {
 // The servers inside the program, in both eras.
 #[test]
 fn our_own_servers_have_no_failure() {
+    let attache = binaries::attache().unwrap();
+    let attache = attache.to_str().unwrap();
+    let folder = Scratch::new("served").unwrap();
+    let folder = folder.path().to_str().unwrap();
     for words in [
+        &["--", attache, "serve", "notes", "--dir", folder][..],
+        &["--", attache, "serve", "speckit", "--project", folder],
         &[
             "demo",
             "--call",
             "count={\"to\":3,\"delay_ms\":200}",
             "--call",
             "add",
-        ][..],
+        ],
         &["lisp"],
     ] {
         let verified = verify(words);

@@ -25,10 +25,10 @@ use crate::recording;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Every tool call, read, prompt, completion and list of the recording is sent again, one after the
-other, and for each is told whether its answer is the same, differs, or why it was left out. What opens
-or tunes a session is not sent, nor are later pages and rounds. Calls go by the policy; those it says
-to ask about are asked, or left out where there is nobody to ask. Times, UUIDs and absolute paths in
-results do not count, nor does what --ignore names. The exit code is 5 if an answer differs.
+other, and for each is told whether its answer is the same, differs, or why it was left out. What
+opens or tunes a session is not sent, nor are later pages and rounds. Calls go by the policy; those
+it says to ask about are asked, or left out where there is nobody to ask. Times, UUIDs and absolute
+paths in results do not count, nor does what --ignore names. The exit code is 5 if an answer differs.
 
 Example:
   attache replay s.mcprec --to notes

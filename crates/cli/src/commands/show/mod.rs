@@ -16,8 +16,8 @@ use crate::recording;
 /// Show what a recording holds: the requests, or every message, or one of them
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-With --follow each message is printed as it is recorded, until the recorder ends; `attache tap --show`
-does the same on the tap's own stderr.
+With --follow each message is printed as it is recorded, until the recorder ends; the tap's own
+option --show does the same on its stderr.
 
 Example:
   attache show s.mcprec
