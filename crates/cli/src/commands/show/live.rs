@@ -4,7 +4,8 @@
 //! is not.
 
 use std::path::Path;
-use std::thread::JoinHandle;
+use std::sync::mpsc;
+use std::time::Duration;
 
 use attache_record::{Reader, Recorder};
 
@@ -33,33 +34,39 @@ pub(super) async fn follow(file: &Path, output: &Output) -> Result<(), Failure> 
         .map_err(|error| Failure::unexpected(format!("showing it failed: {error}")))?
 }
 
-/// The view of a recording that this process makes.
-pub(crate) struct Live(Option<JoinHandle<()>>);
+/// How long showing the rest may take: a client that does not read stderr must not keep the tap.
+const REST_PATIENCE: Duration = Duration::from_secs(2);
+
+/// The view of a recording that this process makes. Its channel closes when all is shown.
+pub(crate) struct Live(mpsc::Receiver<()>);
 
 impl Live {
     /// Shows on stderr what is recorded from here on.
     pub(crate) fn begin(recorder: Option<&Recorder>, output: &Output) -> Self {
+        let (shown, ended) = mpsc::channel();
         let Some(recorder) = recorder else {
             output.note("nothing is shown, because nothing is recorded");
-            return Self(None);
+            return Self(ended);
         };
         let (file, begins_at) = (recorder.path().to_path_buf(), recorder.begins_at());
         let told = output.clone();
         let thread = std::thread::Builder::new().name("live view".to_owned());
-        let shown = thread.spawn(move || {
+        let started = thread.spawn(move || {
             if let Err(error) = show(&file, begins_at, &told) {
                 told.note(&format!("nothing more is shown: {error}"));
             }
+            drop(shown);
         });
-        Self(shown.ok())
+        if let Err(error) = started {
+            output.note(&format!("nothing is shown: {error}"));
+        }
+        Self(ended)
     }
 
     /// Waits until everything is shown. The recording has to be finished before.
     pub(crate) fn finish(self) {
-        if let Some(thread) = self.0 {
-            // It has said why, if it failed.
-            let _ = thread.join();
-        }
+        // Nothing is ever sent: either the channel closes, or time is up.
+        let _ = self.0.recv_timeout(REST_PATIENCE);
     }
 }
 
