@@ -23,6 +23,10 @@ const LOCAL_LIMIT: Duration = Duration::from_secs(60);
 const INDEX_LIMIT: Duration = Duration::from_secs(60);
 /// How many files a refusal names.
 const MOST_NAMED: usize = 5;
+/// Of so many files and bytes of their names git is asked for each; of more it looks at all it has,
+/// which takes longer in a large folder than everything else.
+const MOST_ASKED: usize = 500;
+const LONGEST_ASKED: usize = 64 * 1024;
 
 /// Where notes come from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -316,14 +320,20 @@ impl Work {
             .local(&["diff", "--name-only", "--no-renames", "-z", from, to, "--"])
             .await?;
         let coming: BTreeSet<&str> = coming.split('\0').filter(|it| !it.is_empty()).collect();
-        let state = [
+        let mut state = vec![
             "status",
             "--porcelain=v1",
             "--untracked-files=all",
             "--no-renames",
             "-z",
+            "--",
         ];
-        let own = self.local(&state).await?;
+        let length: usize = coming.iter().map(|it| it.len()).sum();
+        if coming.len() <= MOST_ASKED && length <= LONGEST_ASKED {
+            state.extend(&coming);
+        }
+        let top = self.top().await?;
+        let own = top.run(&state, LOCAL_LIMIT).await?;
         // Each entry is two letters, a space and the path from the top of the repository.
         let own = own.split('\0').filter_map(|it| it.get(3..));
         let both: Vec<&str> = own.filter(|it| coming.contains(it)).collect();
@@ -340,6 +350,12 @@ impl Work {
              their own that the sync would touch: {}. Commit or stash them, then sync again.",
             named.join(", ")
         )))
+    }
+
+    /// Git at the top of the repository, where the paths it prints begin.
+    async fn top(&self) -> Result<Git, Refusal> {
+        let up = self.local(&["rev-parse", "--show-cdup"]).await?;
+        Ok(Git::new(&self.vault.path().join(up.trim())))
     }
 
     /// Moves the branch and the files. Git goes on when the caller does not: half of a change would

@@ -86,6 +86,14 @@ async fn the_folder_may_be_a_part_of_the_repository() {
         "Repository sync completed. Found 2 notes (1 new). Index updated."
     );
     assert_eq!(client.search("two").await["structuredContent"]["total"], 1);
+    // Also files outside of the folder have changes of their own.
+    place.write("upstream/outside.md", "theirs");
+    place.write("upstream/vault/two.md", "theirs");
+    place.commit("upstream", "theirs");
+    place.write("notes/outside.md", "mine");
+    let result = sync(&mut client).await;
+    assert_eq!(result["isError"], true, "{result}");
+    assert!(text(&result).contains("touch: outside.md. "), "{result}");
 }
 
 #[tokio::test]
