@@ -113,14 +113,22 @@ impl Folder {
 
     /// The bytes of a file, at most `limit` of them, and the state they belong to.
     pub(crate) fn read(&self, path: &str, limit: u64) -> Result<(Vec<u8>, Stamp), ReadError> {
-        let (folder, name) = self.above(path)?;
-        let file = folder.open_file(name)?;
+        let file = self.open_file(path)?;
         let Kind::File(stamp) = unix_or_path_kind(&file)? else {
             return Err(ReadError::NotFound);
         };
         let mut bytes = Vec::with_capacity(usize::try_from(stamp.size.min(limit)).unwrap_or(0));
         file.take(limit).read_to_end(&mut bytes)?;
         Ok((bytes, stamp))
+    }
+
+    fn open_file(&self, path: &str) -> io::Result<File> {
+        let (names, name) = split(path)?;
+        #[cfg(target_os = "linux")]
+        if let Some(opened) = self.root.open_beneath(path) {
+            return opened;
+        }
+        self.folder_of(&names)?.open_file(name)
     }
 
     /// A whole note.
@@ -168,11 +176,15 @@ impl Folder {
     /// The folder above a path, and the last name.
     fn above<'a>(&self, path: &'a str) -> io::Result<(Directory, &'a str)> {
         let (names, name) = split(path)?;
+        Ok((self.folder_of(&names)?, name))
+    }
+
+    fn folder_of(&self, names: &[&str]) -> io::Result<Directory> {
         let mut folder = self.root.again()?;
-        for part in names {
-            folder = folder.sub(part)?;
+        for name in names {
+            folder = folder.sub(name)?;
         }
-        Ok((folder, name))
+        Ok(folder)
     }
 }
 

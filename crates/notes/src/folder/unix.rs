@@ -21,6 +21,13 @@ const FOLDER: OFlags = OFlags::RDONLY
     .union(OFlags::NOFOLLOW)
     .union(OFlags::CLOEXEC);
 
+/// The same for a file. Opening a pipe does not wait for its other end.
+const FILE: OFlags = OFlags::RDONLY
+    .union(OFlags::NOFOLLOW)
+    .union(OFlags::NONBLOCK)
+    .union(OFlags::NOCTTY)
+    .union(OFlags::CLOEXEC);
+
 impl Directory {
     pub(super) fn open(path: &Path) -> io::Result<Self> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
@@ -42,11 +49,25 @@ impl Directory {
         Ok(kind(&stat))
     }
 
-    /// Opening a pipe does not wait for its other end.
     pub(super) fn open_file(&self, name: &str) -> io::Result<File> {
-        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        let opened = rustix::fs::openat(&self.0, name, flags | OFlags::NOCTTY, Mode::empty());
+        let opened = rustix::fs::openat(&self.0, name, FILE, Mode::empty());
         opened.map(File::from).map_err(links_are_nothing)
+    }
+
+    /// Opens a file in folders beneath this one in a single step, in which the kernel follows no
+    /// link; `None` where it cannot do so.
+    #[cfg(target_os = "linux")]
+    pub(super) fn open_beneath(&self, path: &str) -> Option<io::Result<File>> {
+        use rustix::fs::ResolveFlags;
+        use rustix::io::Errno;
+
+        let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
+        match rustix::fs::openat2(&self.0, path, FILE, Mode::empty(), resolve) {
+            // Old kernels do not know it, some sandboxes forbid it, and a folder that is moved
+            // meanwhile makes it give up.
+            Err(Errno::NOSYS | Errno::PERM | Errno::AGAIN) => None,
+            opened => Some(opened.map(File::from).map_err(links_are_nothing)),
+        }
     }
 
     pub(super) fn names(&self) -> io::Result<Vec<OsString>> {
