@@ -109,7 +109,13 @@ fn measure(count: usize) {
 
 fn searches(server: &mut Server) {
     let mut random = fastrand::Rng::with_seed(1);
-    let kinds = ["one word", "two words", "a phrase", "word and tag", "a name"];
+    let kinds = [
+        "one word",
+        "two words",
+        "a phrase",
+        "word and tag",
+        "a name",
+    ];
     let mut by_kind = kinds.map(|_| Vec::with_capacity(SEARCHES / kinds.len()));
     for number in 0..SEARCHES {
         let kind = number % kinds.len();

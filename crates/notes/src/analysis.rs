@@ -98,18 +98,33 @@ pub(crate) fn indexed(text: &str, language: Language) -> Vec<Term> {
     terms
 }
 
-/// The words of a query, folded. Of a run of characters without spaces the last pair is left out
-/// that only completes it in the index.
+/// The words of a query, folded, in the order they have to stand in. At the end of it a run of
+/// characters without spaces may go on in the note.
 pub(crate) fn queried(text: &str) -> Vec<String> {
+    let mut found = told_words(text);
+    if found.last().is_some_and(|(_, completes)| *completes) {
+        found.pop();
+    }
+    found.into_iter().map(|(word, _)| word).collect()
+}
+
+/// The words of a query, folded, wherever they stand: there every run may go on.
+pub(crate) fn queried_anywhere(text: &str) -> Vec<String> {
+    let found = told_words(text).into_iter();
+    found
+        .filter_map(|(word, completes)| (!completes).then_some(word))
+        .collect()
+}
+
+/// Words, and whether each is only the last character of a run, which stands alone in the index
+/// behind the pair that it belongs to.
+fn told_words(text: &str) -> Vec<(String, bool)> {
     let mut found = Vec::new();
     let mut end = None;
     words(text, |word, range, _| {
-        // The last character of a run stands alone in the index; with its pair it says nothing new.
-        let completes = end == Some(range.end) && word.chars().count() == 1;
+        let completes = end == Some(range.end) && is_half_pair(word);
         end = Some(range.end);
-        if !completes {
-            found.push(word.to_owned());
-        }
+        found.push((word.to_owned(), completes));
     });
     found
 }
@@ -291,6 +306,9 @@ mod tests {
     fn queries_leave_out_what_only_completes_a_run() {
         assert_eq!(queried("瞑想法"), ["瞑想", "想法"]);
         assert_eq!(queried("法"), ["法"]);
+        assert_eq!(queried("瞑想法 b"), ["瞑想", "想法", "法", "b"]);
+        assert_eq!(queried_anywhere("瞑想法 b"), ["瞑想", "想法", "b"]);
+        assert_eq!(queried_anywhere("山 川"), ["山", "川"]);
         assert_eq!(queried("a b"), ["a", "b"]);
         assert!(is_half_pair("法") && !is_half_pair("瞑想") && !is_half_pair("a"));
     }

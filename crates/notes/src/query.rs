@@ -146,11 +146,11 @@ fn clause(part: &str, clauses: &mut Vec<Clause>) {
 }
 
 fn field(name: &str, value: &str) -> Option<Condition> {
-    let words = || Some(analysis::queried(value)).filter(|it| !it.is_empty());
+    let some = |words: Vec<String>| Some(words).filter(|it| !it.is_empty());
     match name.to_ascii_lowercase().as_str() {
         "tag" => tag(value).map(Condition::Tag),
-        "title" => words().map(Condition::Title),
-        "path" => words().map(Condition::Path),
+        "title" => some(analysis::queried_anywhere(value)).map(Condition::Title),
+        "path" => some(analysis::queried(value)).map(Condition::Path),
         "after" => calendar::day(value).map(Condition::After),
         "before" => calendar::day(value).map(Condition::Before),
         _ => None,

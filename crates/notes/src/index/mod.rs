@@ -4,6 +4,7 @@
 //! it holds the lock. It can always be made anew from the notes, so whatever is wrong with it is a
 //! reason to do so. Knows nothing of watching or MCP.
 
+mod pairs;
 mod schema;
 mod search;
 
@@ -12,23 +13,32 @@ use std::fs::{File, TryLockError};
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use parking_lot::RwLock;
 use sha2::{Digest as _, Sha256};
 use tantivy::directory::MmapDirectory;
-use tantivy::indexer::IndexWriterOptions;
+use tantivy::indexer::{IndexWriterOptions, LogMergePolicy};
 use tantivy::schema::Schema;
-use tantivy::{IndexReader, IndexSettings, IndexWriter, ReloadPolicy, TantivyError, Term};
+use tantivy::{
+    IndexReader, IndexSettings, IndexWriter, ReloadPolicy, Searcher, SegmentReader, TantivyError,
+    Term,
+};
 
 use crate::analysis::Language;
 use crate::folder::Stamp;
 use crate::front_matter::Note;
-use schema::{Fields, INODE, KEY, MODIFIED, SIZE};
+use schema::{Fields, INODE, KEY, MODIFIED, SIZE, TITLE_HASH};
+use search::Columns;
 
-pub(crate) use search::{Found, Hit};
+pub(crate) use search::Hit;
 
 /// How much memory the writer fills before it writes a part to disk.
 const WRITER_MEMORY: usize = 48 * 1024 * 1024;
+
+/// Parts of the index with fewer notes than that count as small, and small ones are merged with each
+/// other only: a note that is saved now and then has no large part written anew.
+const SMALL_PART: u32 = 500;
 
 /// Why the index cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -87,8 +97,25 @@ pub(crate) struct SearchIndex {
     index: tantivy::Index,
     reader: IndexReader,
     fields: Fields,
+    view: RwLock<Arc<View>>,
+}
+
+/// The index as it was when it was last loaded, with what every search needs of it.
+struct View {
+    searcher: Searcher,
+    /// The columns of each segment.
+    columns: Vec<Columns>,
     /// The languages of the notes in it.
-    languages: RwLock<Vec<Language>>,
+    languages: Vec<Language>,
+}
+
+/// What the index knows of a note beside its words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Known {
+    /// The state the note was in.
+    pub(crate) stamp: Stamp,
+    /// Tells one title from another.
+    pub(crate) title_hash: u64,
 }
 
 impl SearchIndex {
@@ -134,28 +161,61 @@ impl SearchIndex {
             .reader_builder()
             .reload_policy(ReloadPolicy::Manual)
             .try_into()?;
-        let opened = Self {
+        let view = View::of(reader.searcher(), fields)?;
+        Ok(Self {
             index,
             reader,
             fields,
-            languages: RwLock::default(),
-        };
-        opened.note_languages()?;
-        Ok(opened)
+            view: RwLock::new(Arc::new(view)),
+        })
     }
 
     /// Sees what was written since.
     pub(crate) fn reload(&self) -> Result<(), IndexError> {
         contained(|| {
             self.reader.reload()?;
-            self.note_languages()
+            let view = View::of(self.reader.searcher(), self.fields)?;
+            *self.view.write() = Arc::new(view);
+            Ok(())
         })
     }
 
-    fn note_languages(&self) -> Result<(), IndexError> {
+    fn view(&self) -> Arc<View> {
+        Arc::clone(&self.view.read())
+    }
+
+    /// Every note in it and the state it was in.
+    pub(crate) fn contents(&self) -> Result<HashMap<String, Stamp>, IndexError> {
+        contained(|| {
+            let view = self.view();
+            let mut contents = HashMap::new();
+            for (segment, columns) in view.segments() {
+                let paths = columns.paths()?;
+                contents.reserve(paths.len());
+                for document in segment.doc_ids_alive() {
+                    let path = columns.path_number(document).and_then(|it| paths.get(it));
+                    let stamp = columns.known(document).stamp;
+                    contents.extend(path.map(|path| (path.clone(), stamp)));
+                }
+            }
+            Ok(contents)
+        })
+    }
+
+    /// One note as it is in the index.
+    pub(crate) fn known(&self, path: &str) -> Result<Option<Known>, IndexError> {
+        let term = Term::from_field_text(self.fields.key, path);
+        contained(|| self.view().known(&term))
+    }
+}
+
+impl View {
+    fn of(searcher: Searcher, fields: Fields) -> Result<Self, IndexError> {
+        let mut columns = Vec::new();
         let mut languages = Vec::new();
-        for segment in self.reader.searcher().segment_readers() {
-            let inverted = segment.inverted_index(self.fields.language)?;
+        for segment in searcher.segment_readers() {
+            columns.push(Columns::of(segment)?);
+            let inverted = segment.inverted_index(fields.language)?;
             let mut codes = inverted.terms().stream()?;
             while codes.advance() {
                 let code = std::str::from_utf8(codes.key()).unwrap_or_default();
@@ -164,33 +224,15 @@ impl SearchIndex {
                 }
             }
         }
-        *self.languages.write() = languages;
-        Ok(())
-    }
-
-    /// Every note in it and the state it was in.
-    pub(crate) fn contents(&self) -> Result<HashMap<String, Stamp>, IndexError> {
-        contained(|| {
-            let searcher = self.reader.searcher();
-            let mut contents = HashMap::new();
-            for segment in searcher.segment_readers() {
-                let columns = search::Columns::of(segment)?;
-                let paths = columns.paths()?;
-                contents.reserve(paths.len());
-                for document in segment.doc_ids_alive() {
-                    let path = columns.path_number(document).and_then(|it| paths.get(it));
-                    let stamp = columns.stamp(document);
-                    contents.extend(path.map(|path| (path.clone(), stamp)));
-                }
-            }
-            Ok(contents)
+        Ok(Self {
+            searcher,
+            columns,
+            languages,
         })
     }
 
-    /// The state of one note as it is in the index.
-    pub(crate) fn stamp(&self, path: &str) -> Result<Option<Stamp>, IndexError> {
-        let term = Term::from_field_text(self.fields.key, path);
-        contained(|| self.stamp_of(&term))
+    fn segments(&self) -> impl Iterator<Item = (&SegmentReader, &Columns)> {
+        self.searcher.segment_readers().iter().zip(&self.columns)
     }
 }
 
@@ -245,8 +287,12 @@ impl Writer {
                 .num_worker_threads(1)
                 .num_merge_threads(1)
                 .build();
+            let writer: IndexWriter = index.index.writer_with_options(options)?;
+            let mut merging = LogMergePolicy::default();
+            merging.set_min_layer_size(SMALL_PART);
+            writer.set_merge_policy(Box::new(merging));
             Ok(Self {
-                writer: index.index.writer_with_options(options)?,
+                writer,
                 fields: index.fields,
             })
         })

@@ -1,11 +1,14 @@
 //! The fields of the index, and how notes become documents of it.
 
+use sha2::{Digest as _, Sha256};
 use tantivy::TantivyDocument;
 use tantivy::schema::{
-    FAST, Field, INDEXED, IndexRecordOption, STRING, Schema, TextFieldIndexing, TextOptions,
+    FAST, Field, INDEXED, IndexRecordOption, NumericOptions, STRING, Schema, TextFieldIndexing,
+    TextOptions,
 };
 use tantivy::tokenizer::{Token, TokenStream, Tokenizer};
 
+use super::pairs;
 use crate::analysis::{self, Language, Term};
 use crate::calendar;
 use crate::folder::Stamp;
@@ -13,7 +16,7 @@ use crate::front_matter::Note;
 use crate::query;
 
 /// What is changed when documents of older programs no longer mean the same.
-pub(super) const VERSION: u32 = 1;
+pub(super) const VERSION: u32 = 2;
 
 const ANALYSER: &str = "notes";
 /// A title counts like this many mentions in the text.
@@ -23,6 +26,7 @@ pub(super) const KEY: &str = "key";
 pub(super) const SIZE: &str = "size";
 pub(super) const MODIFIED: &str = "modified";
 pub(super) const INODE: &str = "inode";
+pub(super) const TITLE_HASH: &str = "title_hash";
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Fields {
@@ -30,6 +34,8 @@ pub(super) struct Fields {
     pub(super) key: Field,
     /// Title, aliases, path and body.
     pub(super) text: Field,
+    /// Pairs of words that are neighbours in the text.
+    pub(super) pairs: Field,
     pub(super) title: Field,
     pub(super) path: Field,
     pub(super) tag: Field,
@@ -39,6 +45,8 @@ pub(super) struct Fields {
     size: Field,
     modified: Field,
     inode: Field,
+    /// Tells one title from another.
+    title_hash: Field,
 }
 
 pub(super) fn schema() -> (Schema, Fields) {
@@ -50,6 +58,7 @@ pub(super) fn schema() -> (Schema, Fields) {
     let fields = Fields {
         key: builder.add_text_field(KEY, STRING | FAST),
         text: builder.add_text_field("text", words.clone()),
+        pairs: builder.add_u64_field("pairs", NumericOptions::default().set_indexed()),
         title: builder.add_text_field("title", words.clone()),
         path: builder.add_text_field("path", words),
         tag: builder.add_text_field("tag", STRING),
@@ -58,6 +67,7 @@ pub(super) fn schema() -> (Schema, Fields) {
         size: builder.add_u64_field(SIZE, FAST),
         modified: builder.add_i64_field(MODIFIED, FAST),
         inode: builder.add_u64_field(INODE, FAST),
+        title_hash: builder.add_u64_field(TITLE_HASH, FAST),
     };
     (builder.build(), fields)
 }
@@ -78,13 +88,17 @@ pub(super) fn document(
     for _ in 0..TITLE_WEIGHT {
         document.add_text(fields.text, marked(&note.title));
     }
-    for text in note
-        .aliases
-        .iter()
-        .map(String::as_str)
-        .chain([path, note.body])
-    {
+    let aliases = note.aliases.iter().map(String::as_str);
+    let mut numbers = Vec::new();
+    pairs::of_terms(&analysis::indexed(&note.title, language), &mut numbers);
+    for text in aliases.chain([path, note.body]) {
         document.add_text(fields.text, marked(text));
+        pairs::of_terms(&analysis::indexed(text, language), &mut numbers);
+    }
+    numbers.sort_unstable();
+    numbers.dedup();
+    for number in numbers {
+        document.add_u64(fields.pairs, number);
     }
     document.add_text(fields.title, marked(&note.title));
     document.add_text(fields.path, marked(path));
@@ -97,7 +111,15 @@ pub(super) fn document(
     document.add_u64(fields.size, stamp.size);
     document.add_i64(fields.modified, stamp.modified);
     document.add_u64(fields.inode, stamp.inode);
+    document.add_u64(fields.title_hash, title_hash(&note.title));
     document
+}
+
+fn title_hash(title: &str) -> u64 {
+    let hash = Sha256::digest(title.as_bytes());
+    hash.iter()
+        .take(8)
+        .fold(0, |number, byte| number << 8 | u64::from(*byte))
 }
 
 pub(super) fn register(index: &tantivy::Index) {

@@ -22,6 +22,8 @@ pub(crate) struct Changes {
     pub(crate) paths: BTreeSet<String>,
     /// Slugs that read differently now, or no longer.
     pub(crate) slugs: BTreeSet<String>,
+    /// Those of the paths that were notes before and still are: their titles may be others now.
+    pub(crate) edited: BTreeSet<String>,
     /// Notes came or went.
     pub(crate) is_other_list: bool,
 }
@@ -74,6 +76,8 @@ impl Catalog {
         if before.is_none() {
             self.slugs.insert(path);
             told.is_other_list = true;
+        } else {
+            told.edited.insert(path.to_owned());
         }
         told.paths.insert(path.to_owned());
         told.slugs.extend(self.slugs.slug(path).map(str::to_owned));
@@ -102,15 +106,25 @@ impl Catalog {
         }
     }
 
-    /// Becomes what a whole scan found.
-    pub(crate) fn replace(&mut self, scan: Scan, told: &mut Changes) {
+    /// The paths whose state here is another than in a whole scan, in order: tables are made several
+    /// times as fast from what is in order.
+    pub(crate) fn unlike(&self, scan: &Scan) -> Vec<String> {
         let is_gone = |path: &&String| !scan.notes.contains_key(*path);
-        let gone: Vec<String> = self.notes.keys().filter(is_gone).cloned().collect();
-        for path in gone {
-            self.remove(&path, told);
-        }
-        for (path, stamp) in &scan.notes {
-            self.put(path, *stamp, false, told);
+        let gone = self.notes.keys().filter(is_gone);
+        let is_other = |it: &(&String, &Stamp)| self.notes.get(it.0) != Some(it.1);
+        let others = scan.notes.iter().filter(is_other).map(|(path, _)| path);
+        let mut unlike: Vec<String> = gone.chain(others).cloned().collect();
+        unlike.sort_unstable();
+        unlike
+    }
+
+    /// Becomes what a whole scan found; these paths are all that differ.
+    pub(crate) fn replace(&mut self, scan: Scan, unlike: &[String], told: &mut Changes) {
+        for path in unlike {
+            match scan.notes.get(path) {
+                Some(stamp) => self.put(path, *stamp, false, told),
+                None => self.remove(path, told),
+            }
         }
         self.rules = scan.rules;
     }
@@ -141,6 +155,7 @@ mod tests {
         Changes {
             paths: set(paths),
             slugs: set(slugs),
+            edited: if is_other_list { set(&[]) } else { set(paths) },
             is_other_list,
         }
     }

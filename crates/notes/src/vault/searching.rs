@@ -1,14 +1,15 @@
 //! Searching: what the index found, checked against the folder.
 
+use std::ops::ControlFlow;
 use std::time::Instant;
 
 use super::listing::HEAD;
 use super::{
     FIRST_WAIT, FRESH_WAIT, HEARTBEAT_AFTER, HEARTBEAT_WAIT, POLL_AFTER, Vault, WORTH_WAITING,
 };
-use crate::folder::Stamp;
+use crate::folder::{Folder, Stamp};
 use crate::front_matter;
-use crate::index::{Found, Hit, IndexError};
+use crate::index::{Hit, IndexError};
 use crate::query::Query;
 use crate::snippet::snippet;
 
@@ -49,12 +50,55 @@ pub(crate) struct Freshness {
     pub(crate) trouble: Option<String>,
 }
 
-/// Whether the hits are what the folder holds.
-#[derive(Debug, PartialEq, Eq)]
-enum Checked {
-    Right,
+/// Hits, checked against the folder one by one until there are enough.
+struct Checked<'a> {
+    folder: &'a Folder,
+    limit: usize,
+    /// Those that are there, as they were read.
+    hits: Vec<ReadHit>,
+    /// Those that are gone or have changed.
+    stale: Vec<String>,
+    /// How many are gone.
+    gone: usize,
+}
+
+impl Checked<'_> {
+    fn take(&mut self, mut hit: Hit) -> ControlFlow<()> {
+        let read = self.folder.read(&hit.path, HEAD);
+        let stamp = match &read {
+            Ok((_, stamp)) => Some(*stamp),
+            // What cannot be read may be there; it cannot be shown.
+            Err(_) => self.folder.stamp(&hit.path),
+        };
+        if stamp != Some(hit.stamp) {
+            self.stale.push(hit.path.clone());
+        }
+        self.gone += usize::from(stamp.is_none());
+        if let Ok((bytes, stamp)) = read {
+            hit.stamp = stamp;
+            self.hits.push(ReadHit { hit, bytes });
+        }
+        match self.hits.len() < self.limit {
+            true => ControlFlow::Continue(()),
+            false => ControlFlow::Break(()),
+        }
+    }
+}
+
+/// A hit and the beginning of its note.
+#[derive(Debug)]
+struct ReadHit {
+    hit: Hit,
+    bytes: Vec<u8>,
+}
+
+/// What there is in the folder of what was looked for.
+#[derive(Debug)]
+struct Found {
+    total: usize,
+    hits: Vec<ReadHit>,
     /// Some notes are gone or changed, which the worker knows now.
-    Stale,
+    is_stale: bool,
 }
 
 impl Vault {
@@ -64,13 +108,11 @@ impl Vault {
         self.look_after_watcher();
         self.wait_until_fresh().await;
         let query = (!text.trim().is_empty()).then(|| Query::parse(text));
-        let mut found = self.found(query.as_ref(), limit + SPARE);
-        if self.check(&mut found, limit) == Checked::Stale {
+        let mut found = self.found(query.as_ref(), limit);
+        if found.is_stale {
             self.wait_until_fresh().await;
-            found = self.found(query.as_ref(), limit + SPARE);
-            self.check(&mut found, limit);
+            found = self.found(query.as_ref(), limit);
         }
-        // Before the notes are read: what changes from here on was right when it was found.
         let freshness = self.freshness();
         let shown = query.unwrap_or_default();
         let notes = found
@@ -95,74 +137,75 @@ impl Vault {
         }
     }
 
+    /// Looks for notes, leaves out those that are gone, and has the worker look at those and at
+    /// changed ones.
     fn found(&self, query: Option<&Query>, limit: usize) -> Found {
-        let Some(query) = query else {
-            return self.latest(limit);
+        let mut checked = Checked {
+            folder: &self.shared.folder,
+            limit,
+            hits: Vec::with_capacity(limit),
+            stale: Vec::new(),
+            gone: 0,
         };
+        let total = match query {
+            Some(query) => self.matches(query, &mut checked),
+            None => self.latest(&mut checked),
+        };
+        let found = Found {
+            total: total.saturating_sub(checked.gone),
+            hits: checked.hits,
+            is_stale: !checked.stale.is_empty(),
+        };
+        if found.is_stale {
+            self.touch(checked.stale);
+        }
+        found
+    }
+
+    /// What the index finds, and how many there are in all.
+    fn matches(&self, query: &Query, checked: &mut Checked<'_>) -> usize {
         let index = self.shared.index.read().clone();
-        match index.map(|it| it.search(query, limit)) {
-            Some(Ok(found)) => found,
+        let limit = checked.limit + SPARE;
+        match index.map(|it| it.search(query, limit, |hit| checked.take(hit))) {
+            Some(Ok(total)) => total,
             Some(Err(error)) => {
                 if matches!(error, IndexError::Damaged(_)) {
                     self.shared.inbox.change(|mail| mail.rebuilds = true);
                 }
-                Found::default()
+                checked.hits.clear();
+                0
             }
-            None => Found::default(),
+            None => 0,
         }
     }
 
-    /// The notes that were changed last.
-    fn latest(&self, limit: usize) -> Found {
-        let catalog = self.shared.catalog.read();
-        let mut notes: Vec<_> = catalog.notes().collect();
-        let order = |it: &(&str, Stamp)| std::cmp::Reverse(it.1.modified);
-        if notes.len() > limit && limit > 0 {
-            notes.select_nth_unstable_by_key(limit - 1, order);
-            notes.truncate(limit);
-        }
-        notes.sort_by_key(order);
-        let hits = notes.into_iter().map(|(path, stamp)| Hit {
-            path: path.to_owned(),
-            stamp,
-            score: f32::NAN,
-        });
-        Found {
-            total: catalog.len(),
-            hits: hits.collect(),
-        }
-    }
-
-    /// Leaves out notes that are gone, and has the worker look at those and at changed ones.
-    fn check(&self, found: &mut Found, limit: usize) -> Checked {
-        let mut stale = Vec::new();
-        let mut kept = 0;
-        let before = found.hits.len();
-        found.hits.retain(|hit| {
-            if kept == limit {
-                return false;
+    /// The notes that were changed last, and how many there are in all.
+    fn latest(&self, checked: &mut Checked<'_>) -> usize {
+        let limit = checked.limit + SPARE;
+        let (total, latest) = {
+            let catalog = self.shared.catalog.read();
+            let mut notes: Vec<_> = catalog.notes().collect();
+            let order = |it: &(&str, Stamp)| std::cmp::Reverse(it.1.modified);
+            if notes.len() > limit {
+                notes.select_nth_unstable_by_key(limit - 1, order);
+                notes.truncate(limit);
             }
-            let stamp = self.shared.folder.stamp(&hit.path);
-            if stamp != Some(hit.stamp) {
-                stale.push(hit.path.clone());
-            }
-            kept += usize::from(stamp.is_some());
-            stamp.is_some()
-        });
-        let gone = stale
-            .iter()
-            .filter(|it| self.shared.folder.stamp(it).is_none());
-        found.total = found.total.saturating_sub(gone.count().min(before));
-        if stale.is_empty() {
-            return Checked::Right;
-        }
-        self.touch(stale);
-        Checked::Stale
+            notes.sort_by_key(order);
+            let latest = notes.into_iter().map(|(path, stamp)| Hit {
+                path: path.to_owned(),
+                stamp,
+                score: f32::NAN,
+            });
+            (catalog.len(), latest.collect::<Vec<Hit>>())
+        };
+        // The rest is not looked at once there are enough.
+        let _ = latest.into_iter().try_for_each(|hit| checked.take(hit));
+        total
     }
 
     /// What is told of a hit; nothing if it is gone in this moment.
-    fn told(&self, hit: Hit, query: &Query) -> Option<FoundNote> {
-        let (bytes, stamp) = self.shared.folder.read(&hit.path, HEAD).ok()?;
+    fn told(&self, found: ReadHit, query: &Query) -> Option<FoundNote> {
+        let ReadHit { hit, bytes } = found;
         let text = String::from_utf8_lossy(&bytes);
         let note = front_matter::read(&hit.path, &text);
         Some(FoundNote {
@@ -171,7 +214,7 @@ impl Vault {
             title: note.title,
             tags: note.tags,
             score: Some(hit.score).filter(|it| it.is_finite()),
-            stamp,
+            stamp: hit.stamp,
         })
     }
 

@@ -3,6 +3,8 @@
 use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
 use attache_testkit::scratch::Scratch;
@@ -122,6 +124,8 @@ async fn the_query_language_finds_what_it_says() {
         ("想法", &["c"]),
         ("山", &["c"]),
         ("法想", &[]),
+        ("\"瞑想法について 登山\"", &["c"]),
+        ("title:\"walk morning\"", &["a"]),
         ("spielen", &["d"]),
         ("strasse", &["d"]),
         ("\"unclosed tea", &[]),
@@ -436,9 +440,52 @@ async fn a_cache_that_cannot_be_written_is_done_without() {
     until(&vault, "beta", &["b"]).await;
 }
 
+/// A list shows titles, so another title is another list; another text is none.
+#[tokio::test]
+async fn a_new_title_is_a_change_of_the_list() {
+    let setup = Setup::new().with(&[("a.md", "# One\nalpha"), ("b.md", "beta")]);
+    let vault = setup.open();
+    fresh(&vault, "alpha").await;
+    let is_renamed = Arc::new(AtomicBool::new(false));
+    let (lists, told) = std::sync::mpsc::channel();
+    let seen = Arc::clone(&is_renamed);
+    vault.on_change(move |news| {
+        if news.is_other_list {
+            let _ = lists.send(seen.load(Ordering::SeqCst));
+        }
+    });
+    // In one step: a note that is half written has another title.
+    let save = |text: &str| {
+        let draft = setup.notes.write(".draft", text).unwrap();
+        fs::rename(draft, setup.path("a.md")).unwrap();
+    };
+    for text in ["# One\nalpha gamma", "# One\ngamma"] {
+        save(text);
+        until(&vault, text.trim_start_matches("# One\n"), &["a"]).await;
+        fresh(&vault, "gamma").await;
+    }
+    // A process that only reads the index tells it too.
+    let other = setup.open();
+    fresh(&other, "gamma").await;
+    let (other_lists, other_told) = std::sync::mpsc::channel();
+    other.on_change(move |news| {
+        if news.is_other_list {
+            let _ = other_lists.send(());
+        }
+    });
+    is_renamed.store(true, Ordering::SeqCst);
+    save("# Two\ngamma");
+    until(&vault, "title:two", &["a"]).await;
+    assert!(
+        told.recv_timeout(PATIENCE).unwrap(),
+        "told without a reason"
+    );
+    other_told.recv_timeout(PATIENCE).unwrap();
+}
+
 /// Closes a vault and waits until nothing works on it any more.
 fn closed(vault: Vault) {
-    let shared = std::sync::Arc::downgrade(&vault.shared);
+    let shared = Arc::downgrade(&vault.shared);
     drop(vault);
     let deadline = Instant::now() + PATIENCE;
     while shared.strong_count() > 0 {

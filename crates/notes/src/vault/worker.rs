@@ -3,7 +3,7 @@
 //! It alone changes the catalog and the index. It sleeps until there is something to do; the only
 //! thing it does unasked is to look at everything again every ten minutes.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use crate::folder::{Kind, RULES_FILE, ReadError, Scan, Stamp};
 use crate::front_matter;
 use crate::git;
 use crate::identity::is_note_name;
-use crate::index::{IndexError, SearchIndex, WriteLock, Writer};
+use crate::index::{IndexError, Known, SearchIndex, WriteLock, Writer};
 
 /// How often everything is looked at, whatever the watcher says.
 const RESCAN_EVERY: Duration = Duration::from_secs(600);
@@ -26,8 +26,10 @@ const RESCAN_EVERY: Duration = Duration::from_secs(600);
 const POLL_EVERY: Duration = Duration::from_secs(30);
 /// So many notes are read while they are watched.
 const QUIET_READS: usize = 5000;
-/// How long notes are taken in before they become searchable together.
-const BATCH: Duration = Duration::from_millis(1000);
+/// How long notes are taken in before they become searchable together: at first, and where there are
+/// more and more of them. Each time makes a part of the index, and a search goes through all parts.
+const BATCH: Duration = Duration::from_secs(1);
+const LONGEST_BATCH: Duration = Duration::from_secs(4);
 /// How often is looked whether another process has written what is wanted.
 const FOLLOW_EVERY: Duration = Duration::from_millis(100);
 /// How long to wait before writing is tried again after the system refused it.
@@ -52,6 +54,8 @@ pub(super) fn spawn(shared: Arc<Shared>) -> io::Result<()> {
         retry: None,
         list_told: None,
         list_due: false,
+        edited: BTreeMap::new(),
+        batch: BATCH,
     };
     let thread = std::thread::Builder::new().name("notes".to_owned());
     thread.spawn(move || worker.run()).map(drop)
@@ -64,6 +68,8 @@ struct Worker {
     /// The right to write the index on disk.
     lock: Option<WriteLock>,
     writer: Option<Writer>,
+    /// How long notes are taken in the next time.
+    batch: Duration,
     /// Paths that the index knows in another state than the catalog.
     pending: BTreeSet<String>,
     next_scan: Instant,
@@ -74,6 +80,9 @@ struct Worker {
     /// When a change of the list was last told, and whether another one is due.
     list_told: Option<Instant>,
     list_due: bool,
+    /// Notes that have changed and that the index knows only as they were before, with the hash of
+    /// the title they had then, if it is known: another title makes another list.
+    edited: BTreeMap<String, Option<u64>>,
 }
 
 impl Worker {
@@ -82,15 +91,22 @@ impl Worker {
         let folders = scan.folders.clone();
         // No client has seen a list before, so nothing has changed.
         let mut unheard = Changes::default();
-        self.shared.catalog.write().replace(scan, &mut unheard);
+        self.replace(scan, &mut unheard);
         self.pending = unheard.paths;
         self.publish(|status| status.is_scanned = true);
-        self.open_index();
         // Reading thousands of notes tells the watcher so thousands of times, until its queue
-        // overflows; it comes when that is done, and everything is looked at then.
-        self.is_unwatched = self.pending.len() > QUIET_READS;
+        // overflows; it comes when that is done, and everything is looked at then. Otherwise it
+        // comes first, so that no search finds the index complete before changes are noticed.
+        let is_indexed = |place: &PathBuf| place.join(DATA).exists();
+        let is_new = !self.place.as_ref().is_some_and(is_indexed);
+        self.is_unwatched = is_new && self.pending.len() > QUIET_READS;
         if !self.is_unwatched {
             self.watch(&folders);
+        }
+        self.open_index();
+        if self.pending.len() > QUIET_READS {
+            self.is_unwatched = true;
+            *self.shared.watcher.lock() = None;
         }
         loop {
             let mail = self.shared.inbox.take(self.deadline());
@@ -192,7 +208,7 @@ impl Worker {
     fn rescan(&mut self, changes: &mut Changes) -> Vec<String> {
         let scan = Scan::of(&self.shared.folder);
         let folders = scan.folders.clone();
-        self.shared.catalog.write().replace(scan, changes);
+        self.replace(scan, changes);
         let is_polling = {
             let mut care = self.shared.care.lock();
             care.scanned = Instant::now();
@@ -201,6 +217,13 @@ impl Worker {
         let pause = if is_polling { POLL_EVERY } else { RESCAN_EVERY };
         self.next_scan = Instant::now() + pause;
         folders
+    }
+
+    /// The catalog becomes what a scan found. Everybody reads it, so it is kept from them only while
+    /// it changes.
+    fn replace(&self, scan: Scan, changes: &mut Changes) {
+        let unlike = self.shared.catalog.read().unlike(&scan);
+        self.shared.catalog.write().replace(scan, &unlike, changes);
     }
 
     fn look_at(&self, path: &str, folders: &mut Vec<String>, changes: &mut Changes) {
@@ -237,6 +260,7 @@ impl Worker {
         if changes.is_empty() {
             return;
         }
+        self.note_edits(changes.edited);
         self.pending.extend(changes.paths);
         self.list_due |= changes.is_other_list;
         let news = News {
@@ -246,6 +270,35 @@ impl Worker {
         self.tell(&news);
         self.tell_list();
         self.publish(|_| {});
+    }
+
+    /// Keeps the titles of notes that have changed, to compare them with the new ones.
+    fn note_edits(&mut self, paths: BTreeSet<String>) {
+        let index = self.shared.index.read().clone();
+        let is_follower = self.place.is_some() && self.lock.is_none();
+        for path in paths {
+            let known = index.as_ref().and_then(|it| it.known(&path).ok()?);
+            // Another process may have written the new title already.
+            let stamp = self.shared.catalog.read().stamp(&path);
+            let is_old = |it: &Known| !is_follower || Some(it.stamp) != stamp;
+            let title = known.filter(is_old).map(|it| it.title_hash);
+            self.edited.entry(path).or_insert(title);
+        }
+    }
+
+    /// Finds notes among those that are in the index now whose titles are others than before.
+    fn compare_titles(&mut self, index: &SearchIndex) {
+        let pending = &self.pending;
+        let edited = std::mem::take(&mut self.edited).into_iter();
+        let (open, done): (_, BTreeMap<_, _>) =
+            edited.partition(|(path, _)| pending.contains(path));
+        self.edited = open;
+        for (path, before) in done {
+            let known = index.known(&path).ok().flatten();
+            // The list is another one too if that cannot be told.
+            let is_same = before.is_some() && before == known.map(|it| it.title_hash);
+            self.list_due |= !is_same;
+        }
     }
 
     /// Tells that the list is another one, if it is time.
@@ -390,29 +443,34 @@ impl Worker {
 
     fn write_batch(&mut self) -> Result<(), IndexError> {
         let index = self.writable_index()?;
-        let writer = match self.writer.take() {
+        let mut writer = match self.writer.take() {
             Some(writer) => writer,
             None => Writer::new(&index)?,
         };
-        let writer = self.writer.insert(writer);
         let begun = Instant::now();
         let mut changes = Changes::default();
         let mut done: Vec<(String, Option<Stamp>)> = Vec::new();
         for path in &self.pending {
             let is_known = self.shared.catalog.read().stamp(path).is_some();
             let stamp = match is_known {
-                true => put(&self.shared, writer, path, &mut changes)?,
+                true => put(&self.shared, &writer, path, &mut changes)?,
                 false => {
                     writer.remove(path);
                     None
                 }
             };
             done.push((path.clone(), stamp));
-            if begun.elapsed() > BATCH {
+            if begun.elapsed() > self.batch {
                 break;
             }
         }
+        self.batch = match done.len() < self.pending.len() {
+            true => LONGEST_BATCH.min(self.batch * 2),
+            false => BATCH,
+        };
+        self.note_edits(std::mem::take(&mut changes.edited));
         writer.commit()?;
+        self.writer = Some(writer);
         index.reload()?;
         {
             let catalog = self.shared.catalog.read();
@@ -423,8 +481,8 @@ impl Worker {
                 }
             }
         }
-        let changed = !changes.slugs.is_empty();
-        if changed {
+        self.compare_titles(&index);
+        if !changes.slugs.is_empty() {
             self.list_due |= changes.is_other_list;
             self.pending.extend(changes.paths);
             self.tell(&News {
@@ -468,9 +526,11 @@ impl Worker {
             return;
         };
         let catalog = self.shared.catalog.read();
+        let stamp = |path: &str| Some(index.known(path).ok()?.map(|it| it.stamp));
         self.pending
-            .retain(|path| index.stamp(path).ok() != Some(catalog.stamp(path)));
+            .retain(|path| stamp(path) != Some(catalog.stamp(path)));
         drop(catalog);
+        self.compare_titles(&index);
         self.note_state();
     }
 
