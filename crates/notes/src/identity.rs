@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt::Write as _;
+use std::sync::Arc;
 
 use sha2::{Digest as _, Sha256};
 
@@ -49,23 +50,24 @@ fn told_apart(wanted: &str, path: &str, round: usize) -> String {
 /// The slugs of all notes of a folder, as they come and go.
 ///
 /// Of notes that ask for the same slug the one whose path is exactly that slug gets it; all others
-/// get a hash of their path behind theirs, whichever came first.
+/// get a hash of their path behind theirs, whichever came first. Texts are shared between the tables,
+/// which are most of what a large folder takes in memory.
 #[derive(Debug, Default)]
 pub(crate) struct Slugs {
     /// The path of each slug, in order.
-    paths: BTreeMap<String, String>,
-    slugs: HashMap<String, String>,
+    paths: BTreeMap<Arc<str>, Arc<str>>,
+    slugs: HashMap<Arc<str>, Arc<str>>,
     /// Paths by the slug they ask for; only where several do.
-    shared: HashMap<String, BTreeSet<String>>,
+    shared: HashMap<String, BTreeSet<Arc<str>>>,
 }
 
 impl Slugs {
     pub(crate) fn slug(&self, path: &str) -> Option<&str> {
-        self.slugs.get(path).map(String::as_str)
+        self.slugs.get(path).map(AsRef::as_ref)
     }
 
     pub(crate) fn path(&self, slug: &str) -> Option<&str> {
-        self.paths.get(slug).map(String::as_str)
+        self.paths.get(slug).map(AsRef::as_ref)
     }
 
     /// Slugs with their paths, in the order of slugs, behind `after`.
@@ -74,37 +76,37 @@ impl Slugs {
         after: Option<&str>,
     ) -> impl Iterator<Item = (&'a str, &'a str)> + use<'a> {
         use std::ops::Bound::{Excluded, Unbounded};
-        let from = after.map_or(Unbounded, |it| Excluded(it.to_owned()));
-        let range = self.paths.range::<String, _>((from, Unbounded));
-        range.map(|(slug, path)| (slug.as_str(), path.as_str()))
+        let from = after.map_or(Unbounded, Excluded);
+        let range = self.paths.range::<str, _>((from, Unbounded));
+        range.map(|(slug, path)| (slug.as_ref(), path.as_ref()))
     }
 
     /// Takes a note in; nothing happens if it is there already.
-    pub(crate) fn insert(&mut self, path: &str) {
+    pub(crate) fn insert(&mut self, path: &Arc<str>) {
         if self.slugs.contains_key(path) {
             return;
         }
         let wanted = wanted_slug(path);
         if let Some(group) = self.shared.get_mut(&wanted) {
-            group.insert(path.to_owned());
+            group.insert(Arc::clone(path));
             self.assign_group(&wanted);
-        } else if let Some(other) = self.paths.get(&wanted).cloned() {
+        } else if let Some(other) = self.paths.get(wanted.as_str()).cloned() {
             // Also a note that only got this slug to be told apart makes room for one that asks
             // for it.
-            let mut group = BTreeSet::from([path.to_owned()]);
+            let mut group = BTreeSet::from([Arc::clone(path)]);
             if wanted_slug(&other) == wanted {
                 group.insert(other);
             } else {
                 self.release(&other);
                 let others = wanted_slug(&other);
-                self.give(path, wanted);
+                self.give(path, &wanted);
                 self.assign_group(&others);
                 return;
             }
             self.shared.insert(wanted.clone(), group);
             self.assign_group(&wanted);
         } else {
-            self.give(path, wanted);
+            self.give(path, &wanted);
         }
     }
 
@@ -133,18 +135,19 @@ impl Slugs {
         for path in &group {
             let is_exact = path.strip_suffix(ENDING) == Some(wanted);
             if (is_alone || is_exact) && !self.paths.contains_key(wanted) {
-                self.give(path, wanted.to_owned());
+                self.give(path, wanted);
                 continue;
             }
             let mut rounds = (0..).map(|round| told_apart(wanted, path, round));
-            let free = rounds.find(|slug| !self.paths.contains_key(slug));
-            self.give(path, free.unwrap_or_else(|| path.clone()));
+            let free = rounds.find(|slug| !self.paths.contains_key(slug.as_str()));
+            self.give(path, free.as_deref().unwrap_or(path));
         }
     }
 
-    fn give(&mut self, path: &str, slug: String) {
-        self.paths.insert(slug.clone(), path.to_owned());
-        self.slugs.insert(path.to_owned(), slug);
+    fn give(&mut self, path: &Arc<str>, slug: &str) {
+        let slug: Arc<str> = slug.into();
+        self.paths.insert(Arc::clone(&slug), Arc::clone(path));
+        self.slugs.insert(Arc::clone(path), slug);
     }
 
     fn release(&mut self, path: &str) {
@@ -219,10 +222,10 @@ mod tests {
     fn slugs(paths: &[&str]) -> BTreeMap<String, String> {
         let mut slugs = Slugs::default();
         for path in paths {
-            slugs.insert(path);
+            slugs.insert(&Arc::from(*path));
         }
         let pairs = slugs.slugs.iter();
-        pairs.map(|(a, b)| (a.clone(), b.clone())).collect()
+        pairs.map(|(a, b)| (a.to_string(), b.to_string())).collect()
     }
 
     #[test]
@@ -243,8 +246,8 @@ mod tests {
     #[test]
     fn the_last_of_a_group_gets_the_plain_slug_back() {
         let mut slugs = Slugs::default();
-        slugs.insert("A.md");
-        slugs.insert("a.MD");
+        slugs.insert(&Arc::from("A.md"));
+        slugs.insert(&Arc::from("a.MD"));
         assert_ne!(slugs.slug("A.md"), Some("a"));
         slugs.remove("a.MD");
         assert_eq!(slugs.slug("A.md"), Some("a"));
@@ -258,12 +261,12 @@ mod tests {
     #[test]
     fn a_forged_suffix_loses_no_note() {
         let mut slugs = Slugs::default();
-        slugs.insert("A.md");
-        slugs.insert("B.md");
-        slugs.insert("a.MD");
+        slugs.insert(&Arc::from("A.md"));
+        slugs.insert(&Arc::from("B.md"));
+        slugs.insert(&Arc::from("a.MD"));
         let taken = slugs.slug("A.md").unwrap().to_owned();
         let forged = format!("{taken}.md");
-        slugs.insert(&forged);
+        slugs.insert(&Arc::from(forged.as_str()));
         assert_eq!(slugs.slug(&forged), Some(taken.as_str()));
         let all: BTreeSet<_> = slugs.behind(None).map(|(_, path)| path).collect();
         assert_eq!(all.len(), 4);

@@ -3,6 +3,8 @@
 //! A plain table, changed by one thread and read by all.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::ops::Bound::{Included, Unbounded};
+use std::sync::Arc;
 
 use crate::folder::{Rules, Scan, Stamp};
 use crate::identity::Slugs;
@@ -10,7 +12,7 @@ use crate::identity::Slugs;
 /// All notes.
 #[derive(Debug, Default)]
 pub(crate) struct Catalog {
-    notes: BTreeMap<String, Stamp>,
+    notes: BTreeMap<Arc<str>, Stamp>,
     slugs: Slugs,
     pub(crate) rules: Rules,
 }
@@ -63,21 +65,23 @@ impl Catalog {
     pub(crate) fn notes(&self) -> impl Iterator<Item = (&str, Stamp)> {
         self.notes
             .iter()
-            .map(|(path, stamp)| (path.as_str(), *stamp))
+            .map(|(path, stamp)| (path.as_ref(), *stamp))
     }
 
     /// Takes in a note, or its new state. One in the same state counts as changed only if
     /// `is_suspect`.
     pub(crate) fn put(&mut self, path: &str, stamp: Stamp, is_suspect: bool, told: &mut Changes) {
-        let before = self.notes.insert(path.to_owned(), stamp);
-        if before == Some(stamp) && !is_suspect {
-            return;
-        }
-        if before.is_none() {
-            self.slugs.insert(path);
-            told.is_other_list = true;
-        } else {
+        if let Some(known) = self.notes.get_mut(path) {
+            let before = std::mem::replace(known, stamp);
+            if before == stamp && !is_suspect {
+                return;
+            }
             told.edited.insert(path.to_owned());
+        } else {
+            let path: Arc<str> = path.into();
+            self.slugs.insert(&path);
+            self.notes.insert(path, stamp);
+            told.is_other_list = true;
         }
         told.paths.insert(path.to_owned());
         told.slugs.extend(self.slugs.slug(path).map(str::to_owned));
@@ -98,43 +102,52 @@ impl Catalog {
     pub(crate) fn remove_beneath(&mut self, path: &str, told: &mut Changes) {
         self.remove(path, told);
         let folder = format!("{path}/");
-        let within = self.notes.range(folder.clone()..);
-        let within = within.map(|(path, _)| path.clone());
-        let gone: Vec<String> = within.take_while(|it| it.starts_with(&folder)).collect();
+        let from = (Included(folder.as_str()), Unbounded);
+        let within = self.notes.range::<str, _>(from).map(|(path, _)| path);
+        let within = within.take_while(|it| it.starts_with(&folder));
+        let gone: Vec<Arc<str>> = within.cloned().collect();
         for path in gone {
             self.remove(&path, told);
         }
     }
 
-    /// The paths whose state here is another than in a whole scan, in order: tables are made several
-    /// times as fast from what is in order.
-    pub(crate) fn unlike(&self, scan: &Scan) -> Vec<String> {
-        let is_gone = |path: &&String| !scan.notes.contains_key(*path);
-        let gone = self.notes.keys().filter(is_gone);
-        let is_other = |it: &(&String, &Stamp)| self.notes.get(it.0) != Some(it.1);
-        let others = scan.notes.iter().filter(is_other).map(|(path, _)| path);
-        let mut unlike: Vec<String> = gone.chain(others).cloned().collect();
-        unlike.sort_unstable();
-        unlike
-    }
-
-    /// Becomes what a whole scan found; these paths are all that differ.
-    pub(crate) fn replace(&mut self, scan: Scan, unlike: &[String], told: &mut Changes) {
-        for path in unlike {
-            match scan.notes.get(path) {
-                Some(stamp) => self.put(path, *stamp, false, told),
-                None => self.remove(path, told),
-            }
+    /// Takes in what the first scan found. Nobody is told, so nothing is kept of it that would be
+    /// freed at once and leave the memory in pieces.
+    pub(crate) fn fill(&mut self, scan: Scan) {
+        let mut notes: Vec<(String, Stamp)> = scan.notes.into_iter().collect();
+        notes.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
+        for (path, stamp) in notes {
+            let path: Arc<str> = path.into();
+            self.slugs.insert(&path);
+            self.notes.insert(path, stamp);
         }
         self.rules = scan.rules;
     }
 
+    /// What a whole scan found otherwise than it is here: paths that are gone, and those that are new
+    /// or in another state. They are in order: tables are made several times as fast from that.
+    pub(crate) fn unlike<'a>(&self, scan: &'a Scan) -> (Vec<String>, Vec<(&'a str, Stamp)>) {
+        let is_gone = |path: &&str| !scan.notes.contains_key(*path);
+        let gone = self.notes.keys().map(AsRef::as_ref).filter(is_gone);
+        let gone = gone.map(str::to_owned).collect();
+        let found = scan
+            .notes
+            .iter()
+            .map(|(path, stamp)| (path.as_str(), *stamp));
+        let mut others: Vec<_> = found
+            .filter(|(path, stamp)| self.notes.get(*path) != Some(stamp))
+            .collect();
+        others.sort_unstable_by_key(|(path, _)| *path);
+        (gone, others)
+    }
+
     /// The paths whose state in the index is another than here.
     pub(crate) fn differences(&self, indexed: &HashMap<String, Stamp>) -> BTreeSet<String> {
-        let unlike = |it: &(&String, &Stamp)| indexed.get(it.0) != Some(it.1);
-        let here = self.notes.iter().filter(unlike).map(|(path, _)| path);
-        let gone = indexed.keys().filter(|it| !self.notes.contains_key(*it));
-        here.chain(gone).cloned().collect()
+        let unlike = |it: &(&str, Stamp)| indexed.get(it.0) != Some(&it.1);
+        let here = self.notes().filter(unlike).map(|(path, _)| path);
+        let indexed = indexed.keys().map(String::as_str);
+        let gone = indexed.filter(|it| !self.notes.contains_key(*it));
+        here.chain(gone).map(str::to_owned).collect()
     }
 }
 

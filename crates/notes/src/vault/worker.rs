@@ -89,17 +89,22 @@ impl Worker {
     fn run(mut self) {
         let scan = Scan::of(&self.shared.folder);
         let folders = scan.folders.clone();
-        // No client has seen a list before, so nothing has changed.
-        let mut unheard = Changes::default();
-        self.replace(scan, &mut unheard);
-        self.pending = unheard.paths;
-        self.publish(|status| status.is_scanned = true);
+        let notes = {
+            let mut catalog = self.shared.catalog.write();
+            catalog.fill(scan);
+            catalog.len()
+        };
+        // Until the index is opened it is not known which of them it knows.
+        self.shared.status.send_modify(|status| {
+            status.is_scanned = true;
+            status.pending = notes;
+        });
         // Reading thousands of notes tells the watcher so thousands of times, until its queue
         // overflows; it comes when that is done, and everything is looked at then. Otherwise it
         // comes first, so that no search finds the index complete before changes are noticed.
         let is_indexed = |place: &PathBuf| place.join(DATA).exists();
         let is_new = !self.place.as_ref().is_some_and(is_indexed);
-        self.is_unwatched = is_new && self.pending.len() > QUIET_READS;
+        self.is_unwatched = is_new && notes > QUIET_READS;
         if !self.is_unwatched {
             self.watch(&folders);
         }
@@ -222,8 +227,15 @@ impl Worker {
     /// The catalog becomes what a scan found. Everybody reads it, so it is kept from them only while
     /// it changes.
     fn replace(&self, scan: Scan, changes: &mut Changes) {
-        let unlike = self.shared.catalog.read().unlike(&scan);
-        self.shared.catalog.write().replace(scan, &unlike, changes);
+        let (gone, others) = self.shared.catalog.read().unlike(&scan);
+        let mut catalog = self.shared.catalog.write();
+        for path in gone {
+            catalog.remove(&path, changes);
+        }
+        for (path, stamp) in others {
+            catalog.put(path, stamp, false, changes);
+        }
+        catalog.rules = scan.rules;
     }
 
     fn look_at(&self, path: &str, folders: &mut Vec<String>, changes: &mut Changes) {
