@@ -114,7 +114,7 @@ type Listener = dyn Fn(&News) + Send + Sync;
 /// Changes of the folder.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct News {
-    /// Notes came or went.
+    /// Notes came or went, or have other titles.
     pub(crate) is_other_list: bool,
     /// The slugs of notes that read differently now, or no longer.
     pub(crate) slugs: Vec<String>,
