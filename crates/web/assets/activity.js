@@ -25,19 +25,19 @@ export function activityView(place) {
   const pane = new ListPane({
     title: "Activity", tokens: ["server", "method", "status", "id", "ms", "about"], rowHeight: 30,
     items: () => [...(paused ?? store.spans)].reverse(),
-    row: (span) => [h("span.cell.time", {}, clock(span.since_ms, true)), h("span.cell.server", {}, span.server), h("span.cell.method", {}, span.method), h("span.cell.about", {}, safeText(span.about ?? "")), h("span.cell.ms", {}, span.ending ? duration(span.after_ms) : "…"), h("span.cell.ending", {}, endingChip(span.ending))],
+    row: (span) => [h("span.cell.time", clock(span.since_ms, true)), h("span.cell.server", span.server), h("span.cell.method", span.method), h("span.cell.about", safeText(span.about ?? "")), h("span.cell.ms", span.ending ? duration(span.after_ms) : "…"), h("span.cell.ending", endingChip(span.ending))],
     open: (span) => { picked = span; drawDetail(); },
     isOpen: (span) => span === picked,
     haystack: (span) => [`${span.method} ${span.about ?? ""} ${span.server}`.toLowerCase(), ""],
     field: (span, name) => ({ server: span.server, method: span.method, status: endingWord(span.ending), id: span.request, ms: span.after_ms, about: span.about })[name],
-    notes: () => (store.missed ? [h("p.note", {}, `${plural(store.missed, "event")} could not be kept; the list has a gap.`)] : []),
-    nothing: () => empty("Nothing was sent yet.", h("p", {}, "Requests appear here as they are sent, from all servers.")),
+    notes: () => (store.missed ? [h("p.note", `${plural(store.missed, "event")} could not be kept; the list has a gap.`)] : []),
+    nothing: () => empty("Nothing was sent yet.", h("p", "Requests appear here as they are sent, from all servers.")),
     tools: [messages, pause],
   });
   pane.element.classList.add("activity");
   pane.input.placeholder = "Filter: server:notes method:tools ms:>500 status:failed";
   pane.above.before(lane);
-  place.append(h("div.panes.one", {}, pane.element), detail);
+  place.append(h("div.panes.one", pane.element), detail);
 
   const draw = () => {
     pane.draw();
@@ -68,9 +68,9 @@ export function activityView(place) {
     if (!picked) return;
     const span = picked;
     const shown = framesOf(span, frames);
-    fill(detail, h("header", {}, h("h2", {}, span.method), endingChip(span.ending), h("span.grow"), iconButton("×", "Close", () => { picked = null; drawDetail(); }, { class: "quiet", "data-key": "close" })),
-      h("dl.pairs", {}, [["Request", `#${span.request}`], ["Server", span.server], ["About", safeText(span.about ?? "—")], ["Sent", clock(span.since_ms, true)], ["Took", span.ending ? duration(span.after_ms) : "still running"], ["Rounds", span.rounds ?? 1], ["Wanted by", span.origin === "person" ? "a person" : span.origin ? "a program" : "the host"]].map(([name, value]) => [h("dt", {}, name), h("dd", {}, String(value))])),
-      shown.length ? shown.map(messageBlock) : h("p.small.muted", {}, stream ? "No message of this request was seen; it was sent before the messages were kept." : "“Show messages” keeps the messages of requests from now on."));
+    fill(detail, h("header", h("h2", span.method), endingChip(span.ending), h("span.grow"), iconButton("×", "Close", () => { picked = null; drawDetail(); }, { class: "quiet", "data-key": "close" })),
+      h("dl.pairs", [["Request", `#${span.request}`], ["Server", span.server], ["About", safeText(span.about ?? "—")], ["Sent", clock(span.since_ms, true)], ["Took", span.ending ? duration(span.after_ms) : "still running"], ["Rounds", span.rounds ?? 1], ["Wanted by", span.origin === "person" ? "a person" : span.origin ? "a program" : "the host"]].map(([name, value]) => [h("dt", name), h("dd", String(value))])),
+      shown.length ? shown.map(messageBlock) : h("p.small.muted", stream ? "No message of this request was seen; it was sent before the messages were kept." : "“Show messages” keeps the messages of requests from now on."));
   }
 
   draw();
@@ -91,5 +91,5 @@ function framesOf(span, frames) {
 
 function messageBlock(frame) {
   const message = frame.kind.sent ?? frame.kind.received;
-  return h("details", { open: message.payload.length < 20000 }, h("summary", {}, frame.kind.sent ? "sent" : "received", h("span.small.muted", {}, ` ${clock(frame.at_us / 1000, true)} · ${bytes(message.bytes)}${frame.redacted ? " · secrets masked" : ""}`)), jsonText(safeText(prettyJson(message.payload)).replace(/\\u\{a\}/g, "\n")));
+  return h("details", { open: message.payload.length < 20000 }, h("summary", frame.kind.sent ? "sent" : "received", h("span.small.muted", ` ${clock(frame.at_us / 1000, true)} · ${bytes(message.bytes)}${frame.redacted ? " · secrets masked" : ""}`)), jsonText(safeText(prettyJson(message.payload)).replace(/\\u\{a\}/g, "\n")));
 }

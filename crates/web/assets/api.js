@@ -72,16 +72,19 @@ export async function send(method, path, body, signal) {
 export const get = (path, signal) => send("GET", path, undefined, signal);
 export const post = (path, body, signal) => send("POST", path, body ?? {}, signal);
 
+// A path of the API: its parts may be any text.
+export const apiPath = (...parts) => parts.map((part) => `/${encodeURIComponent(part)}`).join("");
+
 export const query = (params) => {
-  const pairs = Object.entries(params).filter(([, value]) => value !== undefined && value !== null && value !== "");
+  const pairs = Object.entries(params).filter(([, value]) => value != null && value !== "");
   return pairs.length ? `?${new URLSearchParams(pairs)}` : "";
 };
 
 const PATIENCE_MS = 40000;
 const LONGEST_WAIT_MS = 8000;
 
-// Reads an event stream for ever: `onevent(name, data, id)` for each event, `onstate("live" | "lost",
-// nextTryMs)` as it comes and goes. `path()` is asked anew for every connection.
+// Reads an event stream for ever: `onevent(name, data)` for each event, `onstate("live" | "lost")` as
+// it comes and goes. `path()` is asked anew for every connection.
 export function follow(path, { onevent, onstate, lastId }) {
   let stopped = false, failures = 0, controller = null, wake = () => {};
   const run = async () => {
@@ -103,7 +106,7 @@ export function follow(path, { onevent, onstate, lastId }) {
       clearTimeout(patience);
       if (stopped) return;
       const pause = Math.min(LONGEST_WAIT_MS, 250 * 2 ** failures++);
-      onstate?.("lost", pause);
+      onstate?.("lost");
       await new Promise((done) => { wake = done; setTimeout(done, pause); });
     }
   };
@@ -125,13 +128,12 @@ async function readStream(body, onevent, onbytes) {
     const pieces = (rest + value).split("\n\n");
     rest = pieces.pop();
     for (const piece of pieces) {
-      let name = "message", data = "", id;
+      let name = "message", data = "";
       for (const line of piece.split("\n")) {
         if (line.startsWith("data: ")) data += line.slice(6);
         else if (line.startsWith("event: ")) name = line.slice(7);
-        else if (line.startsWith("id: ")) id = Number(line.slice(4));
       }
-      if (data) onevent(name, name === "asked" ? parseExact(data) : JSON.parse(data), id);
+      if (data) onevent(name, name === "asked" ? parseExact(data) : JSON.parse(data));
     }
   }
 }

@@ -93,7 +93,7 @@ export const runningCalls = () => [...calls.values()].filter((call) => call.stat
 export function runningLine(call) {
   const bar = h("progress", { "aria-label": `Progress of ${call.tool}` });
   const message = h("span.message"), numbers = h("span.small.muted.numbers");
-  const element = h("div.running", {}, h("a", { href: href("calls", String(call.call)) }, h("span.muted", {}, `#${call.call} `), call.tool, h("span.muted.small", {}, ` ${call.server}`)), bar, message, numbers,
+  const element = h("div.running", h("a", { href: href("calls", String(call.call)) }, h("span.muted", `#${call.call} `), call.tool, h("span.muted.small", ` ${call.server}`)), bar, message, numbers,
     button("Cancel", () => cancelCall(call.call), { class: "small", "data-key": `cancel:${call.call}` }));
   const update = () => {
     const span = store.requests.get(call.call) ?? calls.get(call.call)?.progress ?? {};
@@ -118,15 +118,15 @@ export function callResult(call, { again = true } = {}) {
   const open = (uri) => go("resources", call.server, uri);
   const copies = button("Copy the JSON", () => copy(call.result_json ?? "", "the result"), { class: "link small", hidden: !call.result_json });
   return h("article.result", { "aria-label": `Result of call ${call.call}` },
-    h("header", {}, endingChip(call.ending), h("a.small.muted", { href: href("calls", String(call.call)) }, `#${call.call}`), h("span.small.muted", {}, duration(call.after_ms)), h("span.small.muted", {}, timeOf(call.since_ms)), h("span.grow"), copies,
+    h("header", endingChip(call.ending), h("a.small.muted", { href: href("calls", String(call.call)) }, `#${call.call}`), h("span.small.muted", duration(call.after_ms)), h("span.small.muted", timeOf(call.since_ms)), h("span.grow"), copies,
       again ? button("Use these arguments", () => go("tools", call.server, call.tool, `call-${call.call}`), { class: "link small" }) : null),
     call.error && !call.is_error ? failure(call.error) : null,
-    call.dropped ? h("p.muted", {}, "The result is no longer kept here; the call log may have it.") : null,
+    call.dropped ? h("p.muted", "The result is no longer kept here; the call log may have it.") : null,
     call.document ? renderDocument(call.document, open) : null);
 }
 
 export function argumentsBlock(call) {
-  return h("details", {}, h("summary", {}, "Arguments"), jsonText(prettyJson(call.arguments_json ?? "{}")));
+  return h("details", h("summary", "Arguments"), jsonText(prettyJson(call.arguments_json ?? "{}")));
 }
 
 export async function copyAs(form, server, tool, argumentsJson) {

@@ -7,7 +7,7 @@ import { changed, listen } from "./store.js";
 const FIRST = 200;
 const KINDS = ["tools", "resources", "templates", "prompts"];
 
-const lists = new Map(KINDS.map((kind) => [kind, { entries: [], servers: [], total: 0, state: "unasked", error: null, age: 0 }]));
+const lists = new Map(KINDS.map((kind) => [kind, { entries: [], servers: [], total: 0, state: "unasked", error: null }]));
 
 export const listOf = (kind) => lists.get(kind);
 

@@ -2,13 +2,12 @@
 
 import { fill, h, newId } from "./dom.js";
 
-export function openDialog({ title, body, actions = [], role = "dialog", kind = "", onclose, onescape }) {
+export function openDialog({ title, body, actions = [], role = "dialog", kind = "", onclose }) {
   const heading = newId("dialog");
   const content = h("div.dialog-body", { id: `${heading}-body` }, body);
-  const footer = h("div.dialog-actions", {}, actions);
   const before = document.activeElement;
   const element = h("dialog", { role, class: kind, "aria-labelledby": heading, "aria-describedby": role === "alertdialog" ? `${heading}-body` : null },
-    h("h2", { id: heading, tabIndex: -1 }, title), content, footer);
+    h("h2", { id: heading, tabIndex: -1 }, title), content, h("div.dialog-actions", actions));
   let closed = false;
   const close = () => {
     if (closed) return;
@@ -18,15 +17,12 @@ export function openDialog({ title, body, actions = [], role = "dialog", kind = 
     onclose?.();
     if (before?.isConnected) before.focus({ preventScroll: true });
   };
-  element.addEventListener("cancel", (event) => {
-    event.preventDefault();
-    (onescape ?? close)();
-  });
+  element.addEventListener("cancel", (event) => { event.preventDefault(); close(); });
   // A press beside the dialog is Esc.
-  element.addEventListener("mousedown", (event) => event.target === element && (onescape ?? close)());
+  element.addEventListener("mousedown", (event) => event.target === element && close());
   document.getElementById("dialogs").append(element);
   element.showModal();
   // Keys that were meant for the page must not press a button of a dialog that opens by itself.
   element.querySelector("h2").focus();
-  return { element, content, footer, close, redraw: (...children) => fill(content, ...children) };
+  return { close, redraw: (...children) => fill(content, ...children) };
 }

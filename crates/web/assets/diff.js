@@ -20,11 +20,11 @@ export function diffView(lines, [before, after] = ["Approved", "Now"]) {
     else { flush(); rows.push([line.kept, line.kept, "kept"]); }
   }
   flush();
-  const cell = (text, kind, mark) => h("td", { class: text === undefined ? "none" : kind }, text === undefined ? "" : [mark ? h("span.unseen", {}, `${mark}: `) : null, safeText(text) || " "]);
-  return h("div.diff", { tabIndex: 0, role: "group", "aria-label": "Difference" }, h("table", {},
-    h("thead", {}, h("tr", {}, h("th", { scope: "col" }, before), h("th", { scope: "col" }, after))),
-    h("tbody", {}, rows.map(([left, right, kind]) => (kind === "gap" ? h("tr.gap", {}, h("td", { colspan: "2" }, "⋯"))
-      : h("tr", {}, cell(left, kind === "changed" ? "removed" : "", kind === "changed" ? "removed" : ""), cell(right, kind === "changed" ? "added" : "", kind === "changed" ? "added" : "")))))));
+  const cell = (text, kind, mark) => h("td", { class: text === undefined ? "none" : kind }, text === undefined ? "" : [mark ? h("span.unseen", `${mark}: `) : null, safeText(text) || " "]);
+  return h("div.diff", { tabIndex: 0, role: "group", "aria-label": "Difference" }, h("table",
+    h("thead", h("tr", h("th", { scope: "col" }, before), h("th", { scope: "col" }, after))),
+    h("tbody", rows.map(([left, right, kind]) => (kind === "gap" ? h("tr.gap", h("td", { colspan: "2" }, "⋯"))
+      : h("tr", cell(left, kind === "changed" ? "removed" : "", kind === "changed" ? "removed" : ""), cell(right, kind === "changed" ? "added" : "", kind === "changed" ? "added" : "")))))));
 }
 
 const MOST_LINES = 2000;

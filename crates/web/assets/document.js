@@ -12,10 +12,10 @@ let blobs = [];
 
 // `open(uri)` reads a resource of the same server.
 export function renderDocument(doc, open) {
-  return h("div.document", {},
-    doc.is_error ? h("p.verdict.bad", {}, "tool failed") : null,
-    doc.description ? h("p.muted", {}, doc.description) : null,
-    !doc.blocks.length && !doc.structured ? h("p.muted", {}, "The answer is empty.") : null,
+  return h("div.document",
+    doc.is_error ? h("p.verdict.bad", "tool failed") : null,
+    doc.description ? h("p.muted", doc.description) : null,
+    !doc.blocks.length && !doc.structured ? h("p.muted", "The answer is empty.") : null,
     doc.structured ? structured(doc.structured, open) : null,
     doc.blocks.map((block) => blockOf(block, open, Boolean(doc.structured))));
 }
@@ -24,8 +24,8 @@ function structured(part, open) {
   const report = part.report;
   return h("section.block", {"aria-label": "Structured answer"},
     head("structured answer", part.bytes),
-    report?.problems.length ? h("div.warning", {}, h("p", {}, "It does not keep what the tool's output schema promises:"),
-      h("ul", {}, report.problems.slice(0, 20).map((problem) => h("li", {}, problem.message)))) : null,
+    report?.problems.length ? h("div.warning", h("p", "It does not keep what the tool's output schema promises:"),
+      h("ul", report.problems.slice(0, 20).map((problem) => h("li", problem.message)))) : null,
     bodyOf(part.body, open));
 }
 
@@ -36,14 +36,14 @@ function blockOf(block, open, hasStructured) {
   if (block.repeats_structured && hasStructured) {
     const body = h("div");
     return h("details.block", {ontoggle: (event) => event.target.open && !body.firstChild && body.append(inside())},
-      h("summary.muted", {}, `the same as text, ${bytes(block.bytes)}`), body);
+      h("summary.muted", `the same as text, ${bytes(block.bytes)}`), body);
   }
   const plain = block.kind === "text" && !block.role;
   return h("section.block", {"aria-label": label}, plain && block.bytes < 4000 ? null : head(label, block.bytes, facts), inside());
 }
 
 function head(label, size, facts = []) {
-  return h("div.block-head", {}, h("span.small.muted", {}, label), facts, h("span.small.muted.size", {}, bytes(size)));
+  return h("div.block-head", h("span.small.muted", label), facts, h("span.small.muted.size", bytes(size)));
 }
 
 function bodyOf(body, open) {
@@ -56,8 +56,8 @@ function bodyOf(body, open) {
     case "audio": return body.can_be_shown ? audioOf(body) : saveOnly(body);
     case "binary": return saveOnly(body);
     case "link": return link(body, open);
-    case "resource": return h("div", {}, h("p.small", {}, h("code", {}, body.uri)), bodyOf(body.body, open));
-    default: return h("details", {}, h("summary", {}, `unknown block ${body.label ?? body.kind}`), jsonText(body.raw ?? JSON.stringify(body, null, 2)));
+    case "resource": return h("div", h("p.small", h("code", body.uri)), bodyOf(body.body, open));
+    default: return h("details", h("summary", `unknown block ${body.label ?? body.kind}`), jsonText(body.raw ?? JSON.stringify(body, null, 2)));
   }
 }
 
@@ -65,33 +65,33 @@ function bodyOf(body, open) {
 function textBody(body, open) {
   const plain = longText(body.text);
   if (body.looks_like === "plain") return plain;
-  const place = h("div", {}, plain);
+  const place = h("div", plain);
   post("/view", { text: body.text, as: body.looks_like }).then(({ block }) =>
     place.replaceChildren(switchable(() => (block.kind === "markdown" ? markdown(block.parts) : bodyOf(block, open)), body.text, body.looks_like === "json" ? "JSON" : "Markdown", "as text")), () => {});
   return place;
 }
 
 function switchable(rich, text, name, other) {
-  const place = h("div", {}, rich());
+  const place = h("div", rich());
   let isRich = true;
   const flip = button(other, () => {
     isRich = !isRich;
     flip.textContent = isRich ? other : `as ${name}`;
     place.replaceChildren(isRich ? rich() : longText(text));
   }, {class: "link small"});
-  return h("div.switchable", {}, h("div.tools", {}, flip, button("copy", () => copy(text), {class: "link small"})), place);
+  return h("div.switchable", h("div.tools", flip, button("copy", () => copy(text), {class: "link small"})), place);
 }
 
 // The first part at once, the rest on demand.
 function longText(text) {
-  const pre = h("pre.text", {}, text.slice(0, FIRST_TEXT));
-  const tools = text.length > 200 ? h("div.tools", {}, button("copy", () => copy(text), {class: "link small"})) : null;
-  if (text.length <= FIRST_TEXT) return h("div.switchable", {}, tools, pre);
+  const pre = h("pre.text", text.slice(0, FIRST_TEXT));
+  const tools = text.length > 200 ? h("div.tools", button("copy", () => copy(text), {class: "link small"})) : null;
+  if (text.length <= FIRST_TEXT) return h("div.switchable", tools, pre);
   const rest = button(`Show the other ${bytes(text.length - FIRST_TEXT)}`, () => {
     pre.append(text.slice(FIRST_TEXT));
     rest.remove();
   });
-  return h("div.switchable", {}, tools, pre, h("p.small.muted", {}, `The first ${bytes(FIRST_TEXT)} are shown. `, rest));
+  return h("div.switchable", tools, pre, h("p.small.muted", `The first ${bytes(FIRST_TEXT)} are shown. `, rest));
 }
 
 function table(body) {
@@ -107,14 +107,14 @@ function table(body) {
   const heading = (column, index) => h("th", {scope: "col", class: isNumeric[index] ? "number" : "", "aria-sort": sorted?.index === index ? (sorted.down ? "descending" : "ascending") : null},
     button(column.title ?? column.name, () => sortBy(index), {class: "link", "data-key": `sort-${index}`}));
   const draw = () => {
-    place.replaceChildren(h("table", {}, h("thead", {}, h("tr", {}, body.columns.map(heading))),
-      h("tbody", {}, rows.slice(0, shown).map((row) => h("tr", {}, row.map((cell, index) => h("td", {class: isNumeric[index] ? "number" : ""}, leafText(cell))))))));
+    place.replaceChildren(h("table", h("thead", h("tr", body.columns.map(heading))),
+      h("tbody", rows.slice(0, shown).map((row) => h("tr", row.map((cell, index) => h("td", {class: isNumeric[index] ? "number" : ""}, leafText(cell))))))));
     if (rows.length > shown) place.append(button(`Show more of ${plural(rows.length, "row")}`, () => { shown += FIRST_ROWS * 5; draw(); }, {class: "link"}));
-    if (body.more) place.append(h("p.muted.small", {}, `${plural(body.more, "more row")} not shown.`));
+    if (body.more) place.append(h("p.muted.small", `${plural(body.more, "more row")} not shown.`));
   };
   draw();
   const csv = () => [body.columns.map((column) => column.name), ...rows.map((row) => row.map(leafText))].map((cells) => cells.join("\t")).join("\n");
-  return h("div.switchable", {}, h("div.tools", {}, button("copy", () => copy(csv(), "the table"), {class: "link small"})), place);
+  return h("div.switchable", h("div.tools", button("copy", () => copy(csv(), "the table"), {class: "link small"})), place);
 }
 
 function compareCells(a, b) {
@@ -136,20 +136,20 @@ const save = (media, address) => h("a", {href: address, download: `answer.${(med
 
 function imageOf(media) {
   const address = blobOf(media);
-  return h("figure", {}, h("img", {src: address, alt: `Image in the answer, ${media.mime_type}`, loading: "lazy"}), h("figcaption.small.muted", {}, media.mime_type, " · ", save(media, address)));
+  return h("figure", h("img", {src: address, alt: `Image in the answer, ${media.mime_type}`, loading: "lazy"}), h("figcaption.small.muted", media.mime_type, " · ", save(media, address)));
 }
 
 function audioOf(media) {
   const address = blobOf(media);
-  return h("figure", {}, h("audio", {controls: true, src: address, "aria-label": "Sound in the answer"}), h("figcaption.small.muted", {}, media.mime_type, " · ", save(media, address)));
+  return h("figure", h("audio", {controls: true, src: address, "aria-label": "Sound in the answer"}), h("figcaption.small.muted", media.mime_type, " · ", save(media, address)));
 }
 
-const saveOnly = (media) => h("p", {}, `${media.mime_type}, for saving only. `, save(media, blobOf(media)));
+const saveOnly = (media) => h("p", `${media.mime_type}, for saving only. `, save(media, blobOf(media)));
 
 function link(body, open) {
-  return h("div.resource-link", {},
-    open ? button(body.name, () => open(body.uri), {class: "link", title: "Reads the resource through the host"}) : h("strong", {}, body.name),
-    h("code.small", {}, body.uri),
-    body.description ? h("p.small.muted", {}, body.description) : null,
-    h("span.small.muted", {}, [body.mime_type, body.size != null ? bytes(body.size) : ""].filter(Boolean).join(" · ")));
+  return h("div.resource-link",
+    open ? button(body.name, () => open(body.uri), {class: "link", title: "Reads the resource through the host"}) : h("strong", body.name),
+    h("code.small", body.uri),
+    body.description ? h("p.small.muted", body.description) : null,
+    h("span.small.muted", [body.mime_type, body.size != null ? bytes(body.size) : ""].filter(Boolean).join(" · ")));
 }

@@ -4,13 +4,15 @@
 const PROPERTIES = new Set(["value", "checked", "disabled", "hidden", "selected", "readOnly", "indeterminate", "open", "tabIndex", "spellcheck"]);
 const SAFE_ADDRESS = /^(#|\/(?!\/)|https?:|mailto:|blob:)/i;
 
-// `h("p.note", {title: "x", onclick: f}, "words", child)`; children that are nothing are left out.
-export function h(tag, props, ...children) {
+// `h("p.note", {title: "x", onclick: f}, "words", child)`; properties may be left out, and children
+// that are nothing are.
+export function h(tag, ...children) {
   const [name, ...classes] = tag.split(".");
-  const element = document.createElement(name || "div");
+  const props = children[0]?.constructor === Object ? children.shift() : {};
+  const element = document.createElement(name);
   if (classes.length) element.className = classes.join(" ");
-  for (const [key, value] of Object.entries(props ?? {})) {
-    if (value === undefined || value === null || value === false && !PROPERTIES.has(key)) continue;
+  for (const [key, value] of Object.entries(props)) {
+    if (value == null || value === false && !PROPERTIES.has(key)) continue;
     if (key.startsWith("on")) element.addEventListener(key.slice(2), value);
     else if (key === "class") element.classList.add(...String(value).split(" ").filter(Boolean));
     else if (PROPERTIES.has(key)) element[key] = value;
@@ -22,7 +24,7 @@ export function h(tag, props, ...children) {
 }
 
 function present(children) {
-  return children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false && child !== "");
+  return children.flat(Infinity).filter((child) => child != null && child !== false && child !== "");
 }
 
 // Text of a server that came as it is: what would change direction, hide or control is spelled out.
@@ -49,6 +51,9 @@ export const button = (label, onclick, props = {}) => h("button", {type: "button
 export const iconButton = (icon, label, onclick, props = {}) =>
   h("button.icon", {type: "button", "aria-label": label, title: label, ...props, onclick}, h("span", {"aria-hidden": "true"}, icon));
 
+// Whether a key sends what was filled in.
+export const isSubmit = (event) => event.key === "Enter" && (event.ctrlKey || event.metaKey);
+
 // Names the place of a field, of a problem, of a value.
 export const pathKey = (path) => JSON.stringify(path);
 
@@ -56,17 +61,17 @@ let lastId = 0;
 export const newId = (prefix) => `${prefix}-${++lastId}`;
 
 // Sizes, times and counts are formatted once here, so that all views say them alike.
-export function bytes(count) {
-  if (count === undefined || count === null) return "";
-  if (count < 1000) return `${count} B`;
+export function bytes(size) {
+  if (size == null) return "";
+  if (size < 1000) return `${size} B`;
   const units = ["kB", "MB", "GB"];
-  let value = count / 1000, unit = 0;
+  let value = size / 1000, unit = 0;
   while (value >= 999.5 && unit < 2) { value /= 1000; unit++; }
   return `${value < 9.95 ? value.toFixed(1) : Math.round(value)} ${units[unit]}`;
 }
 
 export function duration(ms) {
-  if (ms === undefined || ms === null) return "";
+  if (ms == null) return "";
   if (ms < 1) return "< 1 ms";
   if (ms < 1000) return `${Math.round(ms)} ms`;
   if (ms < 60000) return `${(ms / 1000).toFixed(ms < 10000 ? 2 : 1)} s`;
@@ -81,7 +86,8 @@ export function clock(ms, withMillis = false) {
   return withMillis ? `${text}.${String(at.getMilliseconds()).padStart(3, "0")}` : text;
 }
 
-export const plural = (count, one, many = `${one}s`) => `${Number(count).toLocaleString("en")} ${count === 1 ? one : many}`;
+export const counted = (number) => Number(number).toLocaleString("en");
+export const plural = (number, one, many = `${one}s`) => `${counted(number)} ${number === 1 ? one : many}`;
 
 export function timeOf(ms) {
   return h("time", {datetime: new Date(ms).toISOString(), title: new Date(ms).toLocaleString()}, clock(ms));
@@ -118,17 +124,17 @@ export async function copy(text, what = "") {
 }
 
 // A sentence for a place that has nothing to show: what is so, and what to do.
-export const empty = (sentence, ...more) => h("div.empty", {}, h("p", {}, sentence), more);
+export const empty = (sentence, ...more) => h("div.empty", h("p", sentence), more);
 
 export const chip = (words, kind = "", title) => h("span.chip", {class: kind, title}, words);
 
 // A failure as the API tells it, or as the browser does.
 export function failure(error, ...actions) {
   return h("div.failure", {role: "alert"},
-    h("p", {}, error.server ? h("strong", {}, `${error.server}: `) : null, error.message ?? String(error)),
-    error.hint ? h("p.hint", {}, error.hint) : null,
+    h("p", error.server ? h("strong", `${error.server}: `) : null, error.message ?? String(error)),
+    error.hint ? h("p.hint", error.hint) : null,
     error.code !== undefined || error.origin
-      ? h("p.small.muted", {}, [error.origin ? `from the ${error.origin}` : "", error.code !== undefined ? `code ${error.code}` : ""].filter(Boolean).join(", ")) : null,
-    error.dataJson ?? error.data_json ? h("details", {}, h("summary", {}, "Details"), h("pre.code", { tabIndex: 0 }, error.dataJson ?? error.data_json)) : null,
-    actions.length ? h("p.actions", {}, actions) : null);
+      ? h("p.small.muted", [error.origin ? `from the ${error.origin}` : "", error.code !== undefined ? `code ${error.code}` : ""].filter(Boolean).join(", ")) : null,
+    error.dataJson ?? error.data_json ? h("details", h("summary", "Details"), h("pre.code", { tabIndex: 0 }, error.dataJson ?? error.data_json)) : null,
+    actions.length ? h("p.actions", actions) : null);
 }

@@ -14,7 +14,7 @@ export function drawField(form, field, isRoot = false) {
   const ids = { input: `f${form.id ??= formNumber()}${key}`, hint: `h${form.id}${key}`, problem: `p${form.id}${key}` };
   const problems = form.shownProblems(field.path);
   const parts = { form, field, value, key, ids, problems, draw: drawField };
-  if (isRoot) return h("div.fields", {}, field.kind.widget === "object" ? null : hint(parts), problemLines(parts), inside(parts));
+  if (isRoot) return h("div.fields", field.kind.widget === "object" ? null : hint(parts), problemLines(parts), inside(parts));
   return GROUPS.includes(field.kind.widget) ? group(parts) : single(parts);
 }
 
@@ -34,7 +34,7 @@ function single(parts) {
   const { field, ids, value } = parts;
   const isRadio = field.kind.widget === "boolean" || field.kind.widget === "multi_choice";
   return h("div.field", { class: [value.set ? "is-set" : "", parts.problems.length ? "is-wrong" : ""].join(" "), role: isRadio ? "group" : null, "aria-labelledby": isRadio ? `${ids.input}l` : null },
-    h("div.field-head", {}, isRadio ? h("span.label", { id: `${ids.input}l` }, fieldName(field)) : h("label", { for: ids.input }, fieldName(field)), marks(parts), actions(parts)),
+    h("div.field-head", isRadio ? h("span.label", { id: `${ids.input}l` }, fieldName(field)) : h("label", { for: ids.input }, fieldName(field)), marks(parts), actions(parts)),
     hint(parts), inside(parts), problemLines(parts));
 }
 
@@ -42,18 +42,18 @@ function group(parts) {
   const { form, field, key, value } = parts;
   const isOpen = form.folded.get(key) ?? (field.required || value.set || field.kind.widget === "variants" || field.path.length < 2);
   return h("details.group", { open: isOpen, ontoggle: (event) => form.folded.set(key, event.target.open) },
-    h("summary", {}, h("span.label", {}, fieldName(field)), marks(parts), h("span.small.muted", {}, value.set ? "" : " unset")),
+    h("summary", h("span.label", fieldName(field)), marks(parts), h("span.small.muted", value.set ? "" : " unset")),
     h("div.group-body", { role: "group", "aria-label": field.title ?? field.name }, hint(parts), actions(parts), inside(parts), problemLines(parts)));
 }
 
 function fieldName(field) {
   const isItem = /^\d+$/.test(field.name) && typeof field.path.at(-1) === "number";
   if (isItem) return field.title ? `${field.title} ${Number(field.name) + 1}` : `Item ${Number(field.name) + 1}`;
-  return field.title ? [field.title, " ", h("code.small.muted", {}, safeText(field.name))] : h("code", {}, safeText(field.name) || "value");
+  return field.title ? [field.title, " ", h("code.small.muted", safeText(field.name))] : h("code", safeText(field.name) || "value");
 }
 
 function marks({ field }) {
-  return h("span.marks", {},
+  return h("span.marks",
     field.required ? h("span.required", { title: "It cannot be left out" }, "required") : null,
     field.read_only ? chip("the server sets it") : null,
     field.deprecated ? chip("deprecated", "warn") : null,
@@ -63,11 +63,11 @@ function marks({ field }) {
 function hint({ field, ids }) {
   const rules = rulesOf(field.kind);
   const words = [field.description, rules].filter(Boolean);
-  return words.length ? h("p.hint.small", { id: ids.hint }, field.description, field.description && rules ? " " : null, rules ? h("span.rules", {}, rules) : null) : null;
+  return words.length ? h("p.hint.small", { id: ids.hint }, field.description, field.description && rules ? " " : null, rules ? h("span.rules", rules) : null) : null;
 }
 
 function problemLines({ problems, ids }) {
-  return problems.length ? h("p.problem.small", { id: ids.problem }, problems.map((problem) => h("span", {}, problem.message, " "))) : null;
+  return problems.length ? h("p.problem.small", { id: ids.problem }, problems.map((problem) => h("span", problem.message, " "))) : null;
 }
 
 // The constraints in words, as far as a person needs them before typing.
@@ -93,8 +93,8 @@ function actions({ form, field, value, key }) {
   const act = (edit) => () => { form.typed.delete(key); form.edit(edit); };
   const path = field.path;
   const isItem = typeof path.at(-1) === "number";
-  return h("span.field-actions", {},
-    !value.set && field.default !== null && field.default !== undefined ? button("default", act({ do: "default", path }), { class: "link small", title: `Use the default, ${JSON.stringify(field.default)}` }) : null,
+  return h("span.field-actions",
+    !value.set && field.default != null ? button("default", act({ do: "default", path }), { class: "link small", title: `Use the default, ${JSON.stringify(field.default)}` }) : null,
     field.examples.length ? button("example", () => {
       form.exampleAt = { ...form.exampleAt, [key]: ((form.exampleAt?.[key] ?? -1) + 1) % field.examples.length };
       act({ do: "example", path, index: form.exampleAt[key] })();

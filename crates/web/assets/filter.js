@@ -17,7 +17,7 @@ export function tokenFits(wanted, actual) {
   const compare = /^([<>]=?)(\d+(?:\.\d+)?)$/.exec(wanted);
   if (compare) {
     const number = Number(actual), limit = Number(compare[2]);
-    if (actual === undefined || actual === null || Number.isNaN(number)) return false;
+    if (actual == null || Number.isNaN(number)) return false;
     return compare[1] === ">" ? number > limit : compare[1] === "<" ? number < limit : compare[1] === ">=" ? number >= limit : number <= limit;
   }
   return String(actual ?? "").toLowerCase().includes(wanted);

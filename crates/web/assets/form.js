@@ -24,13 +24,12 @@ export class FormView {
     this.answer = null;
     this.view = "form";
     this.tried = false;
-    this.element = h("div.form", { "aria-busy": "true" }, h("p.muted", {}, "Making the form…"));
+    this.element = h("div.form", { "aria-busy": "true" }, h("p.muted", "Making the form…"));
     this.settled = this.flush();
   }
 
   get valueJson() { return this.answer?.value_json ?? null; }
   get problems() { return this.answer?.problems ?? []; }
-  get isMasked() { return this.answer?.values.some((value) => value.masked && value.set) ?? false; }
 
   // Sends edits; those made while a request is under way go together with the next.
   edit(...edits) {
@@ -128,7 +127,7 @@ export class FormView {
 
   commitJson() {
     clearTimeout(this.timer);
-    if (this.typedJson === null || this.typedJson === undefined) return Promise.resolve();
+    if (this.typedJson == null) return Promise.resolve();
     return this.edit(this.typedJson.trim() ? { do: "set", path: [], json: this.typedJson } : { do: "unset", path: [] });
   }
 
@@ -140,12 +139,12 @@ export class FormView {
 
   summary() {
     const all = this.problems;
-    const notes = this.answer.unchecked.length ? h("p.small.muted", {}, `Not checked here: ${this.answer.unchecked.join(", ")}. The server judges it.`) : null;
+    const notes = this.answer.unchecked.length ? h("p.small.muted", `Not checked here: ${this.answer.unchecked.join(", ")}. The server judges it.`) : null;
     const refused = this.refusal ? h("p.problem", { role: "alert" }, this.refusal) : null;
     if (!all.length || !(this.tried || this.view === "json")) return [refused, notes];
     // In the form each stands at its field already.
     const listed = this.view === "json" ? all : all.filter((problem) => !this.values.has(pathKey(problem.path)));
-    return [refused, h("div.problems", { role: "alert" }, h("p", {}, all.length === 1 ? "One thing is not right yet." : `${all.length} things are not right yet.`),
-      listed.length ? h("ul", {}, listed.slice(0, 12).map((problem) => h("li", {}, problem.message))) : null), notes];
+    return [refused, h("div.problems", { role: "alert" }, h("p", all.length === 1 ? "One thing is not right yet." : `${all.length} things are not right yet.`),
+      listed.length ? h("ul", listed.slice(0, 12).map((problem) => h("li", problem.message))) : null), notes];
   }
 }

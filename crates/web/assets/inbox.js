@@ -46,7 +46,7 @@ function announce(question) {
   }
   if (!isNew) return;
   say(`${question.server} asks: ${titleOf(question)}`);
-  const told = toast([h("span", {}, `${question.server}: ${titleOf(question)} `), button("Answer", () => { told.remove(); showQuestion(question); }, { class: "link" })]);
+  const told = toast([h("span", `${question.server}: ${titleOf(question)} `), button("Answer", () => { told.remove(); showQuestion(question); }, { class: "link" })]);
   seen.set(question.id, told);
 }
 
@@ -57,8 +57,8 @@ export function openInbox() {
   const dialog = openDialog({ title: "Inbox", body: [], actions: [h("span.grow"), button("Close", () => dialog.close())], onclose: () => { list = null; } });
   list = () => {
     const questions = [...store.questions.values()];
-    dialog.redraw(questions.length ? h("ul.inbox-list", {}, questions.map((question) => h("li", {}, button([h("strong", {}, titleOf(question)), h("span.small.muted", {}, ` ${question.server} · since `, timeOf(question.since_ms))], () => { dialog.close(); showQuestion(question); }, { "data-key": `question:${question.id}` }))))
-      : empty("Nothing waits for an answer.", h("p", {}, "Approvals, forms and requests of servers appear here.")));
+    dialog.redraw(questions.length ? h("ul.inbox-list", questions.map((question) => h("li", button([h("strong", titleOf(question)), h("span.small.muted", ` ${question.server} · since `, timeOf(question.since_ms))], () => { dialog.close(); showQuestion(question); }, { "data-key": `question:${question.id}` }))))
+      : empty("Nothing waits for an answer.", h("p", "Approvals, forms and requests of servers appear here.")));
   };
   list();
 }

@@ -7,13 +7,13 @@ const AT_ONCE = 200;
 
 // A tree as the API gives it: every text in it is safe, numbers are as they were written.
 export function jsonTree(node, name = null, depth = isSmall(node) ? -100 : 0) {
-  const label = name === null ? null : h("span.key", {}, name, ": ");
-  if (node.node !== "list" && node.node !== "object") return h("div.leaf", {}, label, leaf(node));
+  const label = name === null ? null : h("span.key", name, ": ");
+  if (node.node !== "list" && node.node !== "object") return h("div.leaf", label, leaf(node));
   const isList = node.node === "list";
   const inside = isList ? node.items.map((item, index) => [String(index), item]) : node.members.map((member) => [member.name, member.value]);
   const total = inside.length + node.more;
   const count = plural(total, isList ? "item" : "member");
-  if (!total) return h("div.leaf", {}, label, h("span.muted", {}, isList ? "[ ]" : "{ }"));
+  if (!total) return h("div.leaf", label, h("span.muted", isList ? "[ ]" : "{ }"));
   const body = h("div.branch");
   const unfold = () => {
     if (!body.childNodes.length) more(body, inside, node.more, depth);
@@ -21,7 +21,7 @@ export function jsonTree(node, name = null, depth = isSmall(node) ? -100 : 0) {
   const isOpen = depth < OPEN_DEPTH && inside.length <= AT_ONCE;
   if (isOpen) unfold();
   return h("details.tree", {open: isOpen, ontoggle: (event) => event.target.open && unfold()},
-    h("summary", {}, label, h("span.muted", {}, isList ? `[${count}]` : `{${count}}`)), body);
+    h("summary", label, h("span.muted", isList ? `[${count}]` : `{${count}}`)), body);
 }
 
 // Few values are all shown at once.
@@ -42,13 +42,13 @@ function more(body, inside, leftOut, depth, from = 0) {
   if (next < inside.length) {
     const button = h("button.link", {type: "button", onclick: () => { button.remove(); more(body, inside, leftOut, depth, next); }}, `Show ${Math.min(AT_ONCE, inside.length - next)} more of ${inside.length - next}`);
     body.append(button);
-  } else if (leftOut) body.append(h("div.muted", {}, `${plural(leftOut, "more value")} not shown; copy the JSON to see all.`));
+  } else if (leftOut) body.append(h("div.muted", `${plural(leftOut, "more value")} not shown; copy the JSON to see all.`));
 }
 
 function leaf(node) {
-  if (node.node === "text") return h("span.string", {}, `"${node.text}"`);
-  if (node.node === "number") return h("span.number", {}, node.text);
-  return h("span.word", {}, node.node === "bool" ? String(node.value) : "null");
+  if (node.node === "text") return h("span.string", `"${node.text}"`);
+  if (node.node === "number") return h("span.number", node.text);
+  return h("span.word", node.node === "bool" ? String(node.value) : "null");
 }
 
 export function leafText(node) {

@@ -46,9 +46,9 @@ const COMMANDS = [
 ];
 
 function showHelp() {
-  const row = (keys, name) => [h("dt", {}, keys.split(" ").map((key) => [h("kbd", {}, key), " "])), h("dd", {}, name)];
-  const dialog = openDialog({ title: "Keys", kind: "help", body: [h("dl.keys", {}, KEYS.filter((key) => !key.hidden).map((key) => row(key.keys, key.name)), OTHER_KEYS.map(([keys, name]) => row(keys, name))), h("p.small.muted", {}, "Spec workflows have their view in ", h("code", {}, "attache ui"), ".")],
-    actions: [h("span.small.muted", {}, `Attaché ${store.console?.version ?? ""}`), h("span.grow"), button("Close", () => dialog.close())] });
+  const row = (keys, name) => [h("dt", keys.split(" ").map((key) => [h("kbd", key), " "])), h("dd", name)];
+  const dialog = openDialog({ title: "Keys", kind: "help", body: [h("dl.keys", KEYS.filter((key) => !key.hidden).map((key) => row(key.keys, key.name)), OTHER_KEYS.map(([keys, name]) => row(keys, name))), h("p.small.muted", "Spec workflows have their view in ", h("code", "attache ui"), ".")],
+    actions: [h("span.small.muted", `Attaché ${store.console?.version ?? ""}`), h("span.grow"), button("Close", () => dialog.close())] });
 }
 
 let drawTheme = () => {};
@@ -90,7 +90,7 @@ function toolbar() {
   };
   listen(["connection"], drawDot);
   drawDot();
-  return [h("button.search", { type: "button", onclick: () => openPalette(COMMANDS), title: "The palette: any tool, server, resource, prompt or command" }, h("span", {}, "Go to…"), h("kbd", { "aria-hidden": "true" }, "Ctrl K")), inboxButton(), themeButton, iconButton("?", "Keys", showHelp, { class: "quiet help" }), dot];
+  return [h("button.search", { type: "button", onclick: () => openPalette(COMMANDS), title: "The palette: any tool, server, resource, prompt or command" }, h("span", "Go to…"), h("kbd", { "aria-hidden": "true" }, "Ctrl K")), inboxButton(), themeButton, iconButton("?", "Keys", showHelp, { class: "quiet help" }), dot];
 }
 
 function tabs() {
@@ -128,7 +128,7 @@ function banner() {
     // A short cut is no news.
     timer = setTimeout(() => {
       element.hidden = false;
-      fill(element, h("span", {}, "The console does not answer. What is shown may be old; the page tries again by itself."), button("Try now", retryNow, { class: "small" }));
+      fill(element, h("span", "The console does not answer. What is shown may be old; the page tries again by itself."), button("Try now", retryNow, { class: "small" }));
     }, 700);
   });
   return element;
@@ -136,11 +136,11 @@ function banner() {
 
 function gate(...words) {
   document.title = "Attaché";
-  fill(document.getElementById("app"), h("main.gate", { id: "main" }, h("h1", {}, "Attaché"), words));
+  fill(document.getElementById("app"), h("main.gate", { id: "main" }, h("h1", "Attaché"), words));
 }
 
 function noToken(sentence) {
-  gate(h("p", {}, sentence), h("p", {}, "Run ", h("code", {}, "attache web --open"), ", or use the link that ", h("code", {}, "attache web"), " printed."));
+  gate(h("p", sentence), h("p", "Run ", h("code", "attache web --open"), ", or use the link that ", h("code", "attache web"), " printed."));
 }
 
 async function start() {
@@ -150,7 +150,7 @@ async function start() {
   whenRefused(() => { isRefused = true; noToken("The token of this page is not valid any more: the console was started again, or the link was cut."); });
   const main = h("main", { id: "main", tabIndex: -1 }), servers = h("nav.servers", { "aria-label": "Servers" });
   const menu = button("Servers", () => document.body.classList.toggle("shows-servers"), { class: "servers-button" });
-  fill(document.getElementById("app"), banner(), h("header.top", {}, h("a.brand", { href: "#/tools", "aria-label": "Attaché, tools" }, "Attaché"), menu, tabs(), h("span.grow"), h("div.toolbar", {}, toolbar())), h("div.frame", {}, servers, h("div.middle", {}, main, runningStrip())));
+  fill(document.getElementById("app"), banner(), h("header.top", h("a.brand", { href: "#/tools", "aria-label": "Attaché, tools" }, "Attaché"), menu, tabs(), h("span.grow"), h("div.toolbar", toolbar())), h("div.frame", servers, h("div.middle", main, runningStrip())));
   let view = null, shown = null;
   const draw = () => {
     const { view: name, rest, filter } = route();

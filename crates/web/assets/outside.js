@@ -6,8 +6,8 @@ import { openDialog } from "./dialog.js";
 // The parts of an address a person has to see: the host stands out, look-alikes are spelled out.
 export function addressShown(address) {
   let url;
-  try { url = new URL(address); } catch { return h("p.address", {}, h("code", {}, address)); }
-  return h("p.address", {}, h("code", {}, `${url.protocol}//`, h("strong", {}, url.host), `${url.pathname}${url.search}${url.hash}`));
+  try { url = new URL(address); } catch { return h("p.address", h("code", address)); }
+  return h("p.address", h("code", `${url.protocol}//`, h("strong", url.host), `${url.pathname}${url.search}${url.hash}`));
 }
 
 export function openInNewTab(address) {
@@ -17,7 +17,7 @@ export function openInNewTab(address) {
 export function openOutside(address) {
   const dialog = openDialog({
     title: "Open a page outside of the console?",
-    body: [h("p", {}, "The address comes from a server:"), addressShown(address)],
+    body: [h("p", "The address comes from a server:"), addressShown(address)],
     actions: [
       button("Open in a new tab", () => { openInNewTab(address); dialog.close(); }, { class: "primary" }),
       button("Stay here", () => dialog.close()),

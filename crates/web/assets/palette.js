@@ -28,7 +28,7 @@ export function openPalette(commands) {
   const draw = () => {
     const words = parseFilter(input.value, []);
     shown = filterItems(everything(commands), words, (item) => item.hay).slice(0, MOST);
-    results.replaceChildren(...shown.map((item, index) => h("li", { role: "option", id: `${id}-${index}`, onclick: () => pick(item) }, h("span.kind.small.muted", {}, item.kind), h("span.name", {}, item.name), h("span.small.muted", {}, item.more ?? ""))));
+    results.replaceChildren(...shown.map((item, index) => h("li", { role: "option", id: `${id}-${index}`, onclick: () => pick(item) }, h("span.kind.small.muted", item.kind), h("span.name", item.name), h("span.small.muted", item.more ?? ""))));
     if (!shown.length) results.append(h("li.muted", { role: "option", "aria-selected": "false" }, "Nothing fits."));
     mark();
   };

@@ -1,9 +1,9 @@
 // One dialog for each kind of question. Closing it answers nothing: the question stays in the inbox.
 
-import { get, send } from "./api.js";
+import { apiPath, get, send } from "./api.js";
 import { diffView } from "./diff.js";
 import { openDialog } from "./dialog.js";
-import { button, chip, failure, fill, h, safeText, toast } from "./dom.js";
+import { button, chip, failure, fill, h, isSubmit, safeText, toast } from "./dom.js";
 import { FormView } from "./form.js";
 import { jsonText } from "./json.js";
 import { addressShown, openInNewTab } from "./outside.js";
@@ -51,7 +51,7 @@ export function showQuestion(question) {
   const { body, actions } = draw(question, contentOf(question), answer);
   const dialog = openDialog({
     title: titleOf(question), role: "alertdialog", kind: `question ${kind}`,
-    body: [h("p.from", {}, "from ", h("strong", {}, question.server), question.request ? h("span.small.muted", {}, ` for call #${question.request}`) : null), body, problem],
+    body: [h("p.from", "from ", h("strong", question.server), question.request ? h("span.small.muted", ` for call #${question.request}`) : null), body, problem],
     actions: [actions, h("span.grow"), button("Later", () => dialog.close(), { class: "quiet", title: "Esc. The question stays in the inbox, and its call waits." })],
     onclose: () => { asking = null; },
   });
@@ -61,7 +61,7 @@ export function showQuestion(question) {
 const DIALOGS = { approval, drift, elicit_form: elicitForm, elicit_url: elicitUrl, sampling, roots };
 
 function choice(name, label, options) {
-  const group = h("fieldset.choice", {}, h("legend", {}, label), h("div.segments", {}, options.map(([value, words], index) => h("label", {}, h("input", { type: "radio", name, value, checked: index === 0 }), h("span", {}, words)))));
+  const group = h("fieldset.choice", h("legend", label), h("div.segments", options.map(([value, words], index) => h("label", h("input", { type: "radio", name, value, checked: index === 0 }), h("span", words)))));
   return { group, value: () => group.querySelector("input:checked").value };
 }
 
@@ -70,18 +70,18 @@ function approval(question, asked, answer) {
   const remember = choice("remember", "Remember", [["once", "Once"], ["session", "This session"], ["always", "Always"]]);
   const scope = choice("scope", "For", [["tool", "this tool"], ["server", "the whole server"]]);
   const about = h("div");
-  get(`/tools/${encodeURIComponent(question.server)}/${encodeURIComponent(asked.tool)}`).then((tool) => {
+  get(apiPath("tools", question.server, asked.tool)).then((tool) => {
     const { state, lines = [] } = tool.pin ?? {};
-    fill(about, h("p.facts", {}, claimChips(tool.claims), state ? chip(state === "same" ? "definition as approved" : state === "new" ? "never approved before" : state.replace("_", " "), state === "same" ? "" : "warn") : null),
-      state === "drifted" && lines.length ? [h("h3", {}, "What changed"), diffView(lines)] : null);
+    fill(about, h("p.facts", claimChips(tool.claims), state ? chip(state === "same" ? "definition as approved" : state === "new" ? "never approved before" : state.replace("_", " "), state === "same" ? "" : "warn") : null),
+      state === "drifted" && lines.length ? [h("h3", "What changed"), diffView(lines)] : null);
   }, () => {});
   const decide = (word) => () => answer({ [word]: { remember: remember.value(), scope: scope.value() } });
   return {
     body: [
-      h("p.facts", {}, h("code", {}, safeText(asked.tool)), asked.title ? h("span", {}, safeText(asked.title)) : null), asked.description ? h("p.description.small", {}, safeText(asked.description)) : null, about,
-      asked.because ? h("p.small.muted", {}, safeText(asked.because)) : null,
-      h("h3", {}, "Arguments"), pairsOf(asked.arguments), h("details", {}, h("summary.small.muted", {}, "as raw JSON"), jsonText(safeLines(json))),
-      h("div.choices", {}, remember.group, scope.group),
+      h("p.facts", h("code", safeText(asked.tool)), asked.title ? h("span", safeText(asked.title)) : null), asked.description ? h("p.description.small", safeText(asked.description)) : null, about,
+      asked.because ? h("p.small.muted", safeText(asked.because)) : null,
+      h("h3", "Arguments"), pairsOf(asked.arguments), h("details", h("summary.small.muted", "as raw JSON"), jsonText(safeLines(json))),
+      h("div.choices", remember.group, scope.group),
     ],
     actions: [button("Allow", decide("allow"), { class: "primary" }), button("Deny", decide("deny"))],
   };
@@ -92,14 +92,14 @@ const safeLines = (text) => text.split("\n").map(safeText).join("\n");
 // Arguments one by one: name, and value as text a person can read whole.
 function pairsOf(value) {
   const entries = Object.entries(value ?? {});
-  if (!entries.length) return h("p.muted", {}, "none");
-  return h("dl.pairs", {}, entries.map(([name, one]) => [h("dt", {}, h("code", {}, safeText(name))), h("dd", {}, h("pre.value", {}, typeof one === "string" ? safeLines(one) : safeLines(JSON.stringify(one, null, 2))))]));
+  if (!entries.length) return h("p.muted", "none");
+  return h("dl.pairs", entries.map(([name, one]) => [h("dt", h("code", safeText(name))), h("dd", h("pre.value", typeof one === "string" ? safeLines(one) : safeLines(JSON.stringify(one, null, 2))))]));
 }
 
 function drift(question, changed, answer) {
   return {
-    body: [h("p", {}, "Its definition is not the one that was approved", changed.lock ? [" in ", h("code", {}, safeText(changed.lock))] : null, ". Read what changed before it is used again."),
-      h("p.small.muted", {}, changed.paths.slice(0, 20).map(safeText).join(", ")), diffView(changed.lines)],
+    body: [h("p", "Its definition is not the one that was approved", changed.lock ? [" in ", h("code", safeText(changed.lock))] : null, ". Read what changed before it is used again."),
+      h("p.small.muted", changed.paths.slice(0, 20).map(safeText).join(", ")), diffView(changed.lines)],
     actions: [button("Accept and pin it", () => answer({ accept: {} }), { class: "primary" }), button("Decline", () => answer("decline"))],
   };
 }
@@ -107,16 +107,16 @@ function drift(question, changed, answer) {
 function elicitForm(question, asked, answer) {
   const form = new FormView({ question: question.id });
   const accept = async () => { if (await form.ready()) answer(`{"accept":{"content":${form.valueJson ?? "{}"}}}`); };
-  form.element.addEventListener("keydown", (event) => { if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) accept(); });
+  form.element.addEventListener("keydown", (event) => { if (isSubmit(event)) accept(); });
   return {
-    body: [h("p.message", {}, safeLines(asked.message ?? "")), h("p.small.muted", {}, "What you enter goes to this server. Enter no password."), form.element],
+    body: [h("p.message", safeLines(asked.message ?? "")), h("p.small.muted", "What you enter goes to this server. Enter no password."), form.element],
     actions: [button("Send", accept, { class: "primary" }), button("Decline", () => answer("decline")), button("Cancel the request", () => answer("cancel"))],
   };
 }
 
 function elicitUrl(question, asked, answer) {
   return {
-    body: [h("p.message", {}, safeLines(asked.message ?? "")), h("p", {}, "It would open this address in a new tab:"), addressShown(asked.url ?? ""), h("p.small.muted", {}, "Look at the host. The page cannot reach this console.")],
+    body: [h("p.message", safeLines(asked.message ?? "")), h("p", "It would open this address in a new tab:"), addressShown(asked.url ?? ""), h("p.small.muted", "Look at the host. The page cannot reach this console.")],
     actions: [button("Open it and tell the server", () => { openInNewTab(asked.url ?? ""); answer({ accept: {} }); }, { class: "primary" }), button("Decline", () => answer("decline")), button("Cancel the request", () => answer("cancel"))],
   };
 }
@@ -126,21 +126,21 @@ function sampling(question, asked, answer) {
   const words = (content) => (Array.isArray(content) ? content : [content]).map((part) => (part?.type === "text" ? safeLines(part.text) : JSON.stringify(part))).join("\n");
   return {
     body: [
-      asked.systemPrompt ? h("div.message-block", {}, h("span.small.muted", {}, "system"), h("pre.text", { tabIndex: 0 }, safeLines(asked.systemPrompt))) : null,
-      (asked.messages ?? []).map((message) => h("div.message-block", {}, h("span.small.muted", {}, safeText(message.role)), h("pre.text", { tabIndex: 0 }, words(message.content)))),
-      h("p.small.muted", {}, `At most ${asked.maxTokens} tokens.`),
-      h("div.field", {}, h("label", { for: "sampling-answer" }, "Your answer"), text), h("div.field", {}, h("label", { for: "sampling-model" }, "In the name of the model"), model)],
+      asked.systemPrompt ? h("div.message-block", h("span.small.muted", "system"), h("pre.text", { tabIndex: 0 }, safeLines(asked.systemPrompt))) : null,
+      (asked.messages ?? []).map((message) => h("div.message-block", h("span.small.muted", safeText(message.role)), h("pre.text", { tabIndex: 0 }, words(message.content)))),
+      h("p.small.muted", `At most ${asked.maxTokens} tokens.`),
+      h("div.field", h("label", { for: "sampling-answer" }, "Your answer"), text), h("div.field", h("label", { for: "sampling-model" }, "In the name of the model"), model)],
     actions: [button("Send the answer", () => answer({ message: { role: "assistant", model: model.value || "person", content: { type: "text", text: text.value }, stopReason: "endTurn" } }), { class: "primary" }), button("Refuse", () => answer({ refuse: { reason: "The person refused." } }))],
   };
 }
 
 function roots(question, asked, answer) {
   return {
-    body: [h("p", {}, "It wants to know which folders it may work in. The console hands out no folders; those of the configuration are given without asking.")],
+    body: [h("p", "It wants to know which folders it may work in. The console hands out no folders; those of the configuration are given without asking.")],
     actions: [button("Refuse", () => answer({ refuse: { reason: "The person gave no folders." } }), { class: "primary" })],
   };
 }
 
 function unknown(question) {
-  return { body: [h("p", {}, "This page does not know the kind of this question."), jsonText(JSON.stringify(question, null, 2))], actions: [] };
+  return { body: [h("p", "This page does not know the kind of this question."), jsonText(JSON.stringify(question, null, 2))], actions: [] };
 }

@@ -1,46 +1,32 @@
 // Resources and templates: read, watch, save.
 
-import { post, send } from "./api.js";
+import { apiPath, post, send } from "./api.js";
 import { listNotes, listOf, load } from "./catalog.js";
-import { button, bytes, chip, clock, copy, failure, fill, h, say, toast } from "./dom.js";
+import { button, bytes, chip, clock, copy, failure, fill, h, isSubmit, say, toast } from "./dom.js";
 import { renderDocument } from "./document.js";
 import { FormView } from "./form.js";
-import { detailPane, ListPane, noteLines, twoPanes } from "./pane.js";
+import { back, listView, noteLines, welcome } from "./pane.js";
 import { go, href } from "./router.js";
 import { changed, listen, onResourceUpdated, store } from "./store.js";
 import { nothingHere } from "./tools.js";
 
 export function resourcesView(place) {
-  const detail = detailPane("Resource");
-  let current = null;
-  const pane = new ListPane({
-    title: "Resources", tokens: ["server", "type"], rowHeight: 56,
+  load("resources");
+  load("templates");
+  return listView(place, {
+    label: "Resource", topics: ["resources", "templates", "subscriptions"], title: "Resources", tokens: ["server", "type"], rowHeight: 56,
     items: () => [...listOf("resources").entries, ...listOf("templates").entries.map((entry) => (entry.isTemplate ? entry : Object.assign(entry, { isTemplate: true })))],
-    row: (entry) => [h("div.row-main", {}, h("span.name", {}, entry.title ?? entry.name), entry.isTemplate ? h("span.claim", {}, "template") : isWatched(entry.server, entry.uri) ? h("span.claim", {}, "watched") : null),
-      h("div.row-more", {}, h("span.server", {}, entry.server), ` · ${entry.uri}`)],
+    row: (entry) => [h("div.row-main", h("span.name", entry.title ?? entry.name), entry.isTemplate ? h("span.claim", "template") : isWatched(entry.server, entry.uri) ? h("span.claim", "watched") : null),
+      h("div.row-more", h("span.server", entry.server), ` · ${entry.uri}`)],
     open: (entry) => go("resources", entry.server, entry.uri, ...(entry.isTemplate ? ["template"] : [])),
-    isOpen: (entry) => current && entry.server === current.server && entry.uri === current.uri,
+    isOpen: (entry, current) => entry.server === current.server && entry.uri === current.uri,
     haystack: (entry) => entry.hay,
     field: (entry, name) => (name === "server" ? entry.server : entry.mime_type ?? ""),
     notes: () => noteLines(listNotes("resources"), listOf("resources"), () => load("resources", true)),
     nothing: () => nothingHere("resources"),
+    page: (detail, server, uri, kind) => (kind === "template" ? templatePage : resourcePage)(detail, server, uri),
+    invite: () => welcome("Pick a resource to read it."),
   });
-  place.append(twoPanes(pane.element, detail));
-  const stop = listen(["resources", "templates", "subscriptions"], () => pane.draw());
-  load("resources");
-  load("templates");
-  pane.draw();
-  return {
-    pane,
-    show([server, uri, kind]) {
-      current?.leave();
-      current = !uri ? null : kind === "template" ? templatePage(detail, server, uri) : resourcePage(detail, server, uri);
-      place.classList.toggle("has-detail", Boolean(uri));
-      if (!current) fill(detail, h("div.welcome", {}, h("p.big", {}, "Pick a resource to read it.")));
-      pane.list.set(pane.list.items, pane.isOpen);
-    },
-    leave() { stop(); current?.leave(); },
-  };
 }
 
 const subscriptionOf = (server, uri) => store.subscriptions.find((one) => one.server === server && one.uri === uri && !one.ended);
@@ -60,7 +46,7 @@ function resourcePage(detail, server, uri) {
     try {
       const one = subscriptionOf(server, uri);
       if (one) {
-        await send("DELETE", `/subscriptions/${encodeURIComponent(one.id)}`);
+        await send("DELETE", apiPath("subscriptions", one.id));
         store.subscriptions = store.subscriptions.filter((other) => other !== one);
       } else store.subscriptions = [...store.subscriptions.filter((other) => other.server !== server || other.uri !== uri), await post("/subscriptions", { server_name: server, uri })];
       changed("subscriptions");
@@ -92,10 +78,10 @@ function resourcePage(detail, server, uri) {
   });
   const stop = listen(["subscriptions"], drawWatch);
   const known = entry();
-  fill(detail, h("a.back", { href: href("resources") }, "← Resources"),
-    h("h1", {}, known?.title ?? known?.name ?? uri), h("p.facts", {}, h("code.breakable", {}, uri), h("span", {}, "on ", h("a", { href: href("servers", server) }, server)), known?.mime_type ? chip(known.mime_type) : null, known?.size ? h("span.small.muted", {}, bytes(known.size)) : null),
-    known?.description ? h("p.description", {}, known.description) : null,
-    h("div.run-row", {}, button("Read again", () => read("read"), { class: "primary" }), watch, button("Copy the address", () => copy(uri, "the address"), { class: "link small" }), copyJson), h("h2", {}, "Contents"), status, contents);
+  fill(detail, back("resources"),
+    h("h1", known?.title ?? known?.name ?? uri), h("p.facts", h("code.breakable", uri), h("span", "on ", h("a", { href: href("servers", server) }, server)), known?.mime_type ? chip(known.mime_type) : null, known?.size ? h("span.small.muted", bytes(known.size)) : null),
+    known?.description ? h("p.description", known.description) : null,
+    h("div.run-row", button("Read again", () => read("read"), { class: "primary" }), watch, button("Copy the address", () => copy(uri, "the address"), { class: "link small" }), copyJson), h("h2", "Contents"), status, contents);
   drawWatch();
   read("read");
   return { server, uri, leave() { stop(); stopUpdates(); aborter.abort(); } };
@@ -117,9 +103,9 @@ function templatePage(detail, server, template) {
   } });
   const read = button("Read", async () => { await form.commit(); await form.settled; if (address) go("resources", server, address); }, { class: "primary", disabled: true });
   const entry = listOf("templates").entries.find((one) => one.server === server && one.uri === template);
-  fill(detail, h("a.back", { href: href("resources") }, "← Resources"), h("h1", {}, entry?.title ?? entry?.name ?? template),
-    h("p.facts", {}, h("code.breakable", {}, template), h("span", {}, "on ", h("a", { href: href("servers", server) }, server)), chip("template")),
-    entry?.description ? h("p.description", {}, entry.description) : null, h("h2", {}, "Values"), form.element, h("p.small.muted", {}, "Address: ", result), h("div.run-row", {}, read));
-  detail.onkeydown = (event) => { if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) read.click(); };
-  return { server, uri: template, leave() {} };
+  fill(detail, back("resources"), h("h1", entry?.title ?? entry?.name ?? template),
+    h("p.facts", h("code.breakable", template), h("span", "on ", h("a", { href: href("servers", server) }, server)), chip("template")),
+    entry?.description ? h("p.description", entry.description) : null, h("h2", "Values"), form.element, h("p.small.muted", "Address: ", result), h("div.run-row", read));
+  detail.onkeydown = (event) => { if (isSubmit(event)) read.click(); };
+  return { server, uri: template };
 }

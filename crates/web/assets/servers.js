@@ -1,9 +1,11 @@
 // Servers: the list at the left with their states, and the page of one.
 
-import { get, post, send } from "./api.js";
+import { apiPath, get, post, send } from "./api.js";
 import { listOf } from "./catalog.js";
 import { diffView } from "./diff.js";
 import { button, chip, empty, failure, fill, h, plural, safeText, timeOf, toast } from "./dom.js";
+import { LEVELS } from "./log.js";
+import { back, welcome } from "./pane.js";
 import { href } from "./router.js";
 import { listen, store } from "./store.js";
 
@@ -23,11 +25,11 @@ export function serverList(place) {
     const row = (server, index) => {
       const [glyph, word, kind] = stateOf(server);
       const isOpen = server.name === open;
-      return h("li", {}, h("a.server-row", { href: href("servers", server.name), "data-key": `server:${server.name}`, tabIndex: isOpen || !open && index === 0 ? 0 : -1, "aria-current": isOpen ? "page" : null },
-        h("span.glyph", { class: kind, "aria-hidden": "true" }, glyph), h("span.name", {}, server.name), h("span.state", { class: kind }, word),
-        isFailed(server) && server.last_failure ? h("span.cause", {}, safeText(server.last_failure.cause)) : null));
+      return h("li", h("a.server-row", { href: href("servers", server.name), "data-key": `server:${server.name}`, tabIndex: isOpen || !open && index === 0 ? 0 : -1, "aria-current": isOpen ? "page" : null },
+        h("span.glyph", { class: kind, "aria-hidden": "true" }, glyph), h("span.name", server.name), h("span.state", { class: kind }, word),
+        isFailed(server) && server.last_failure ? h("span.cause", safeText(server.last_failure.cause)) : null));
     };
-    fill(place, h("h2", {}, "Servers", h("span.count", {}, servers.length || "")), servers.length ? h("ul", { onkeydown: rove }, servers.map(row)) : empty("No server is configured."));
+    fill(place, h("h2", "Servers", h("span.count", servers.length || "")), servers.length ? h("ul", { onkeydown: rove }, servers.map(row)) : empty("No server is configured."));
   };
   listen(["servers", "route"], draw);
   draw();
@@ -45,13 +47,13 @@ function rove(event) {
 
 export function serversView(place) {
   const detail = h("section.pane.detail.only", { "aria-label": "Server", tabIndex: -1 });
-  place.append(h("div.panes.one", {}, detail));
+  place.append(h("div.panes.one", detail));
   let name = null, more = null;
   const stop = listen(["servers"], () => draw());
   const fetchMore = async () => {
     const asked = name;
     try {
-      const answer = await get(`/servers/${encodeURIComponent(asked)}`);
+      const answer = await get(apiPath("servers", asked));
       if (asked !== name) return;
       more = answer;
       draw();
@@ -60,7 +62,7 @@ export function serversView(place) {
   const act = (verb) => async (event) => {
     event.target.disabled = true;
     try {
-      more = await post(`/servers/${encodeURIComponent(name)}/${verb}`);
+      more = await post(apiPath("servers", name, verb));
       toast(`${name}: ${{ start: "started", stop: "stopped", restart: "started again", enable: "enabled", disable: "disabled", refresh: "lists fetched again" }[verb]}.`);
     } catch (error) { toast(error.message, "bad"); }
     draw();
@@ -73,17 +75,16 @@ export function serversView(place) {
     const known = { ...more, ...server };
     const offers = more?.offers ?? server.offers ?? {};
     const verbs = server.state === "disabled" || more?.enabled === false ? [["Enable", "enable"]] : [...(["ready", "starting", "backing_off"].includes(server.state) ? [["Restart", "restart"], ["Stop", "stop"]] : [["Start", "start"]]), ["Fetch lists again", "refresh"], ["Disable", "disable"]];
-    const levels = ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
-    const level = h("select", { "data-key": "level", "aria-label": "Log level", onchange: () => send("PUT", `/servers/${encodeURIComponent(name)}/log_level`, { level: level.value }).then(() => toast(`${name} sends ${level.value} and above.`), (error) => toast(error.message, "bad")) },
-      h("option", { value: "", disabled: true, selected: !more?.log_level }, "as it likes"), levels.map((one) => h("option", { value: one, selected: more?.log_level === one }, one)));
-    const pairs = [["Target", h("code.breakable", {}, safeText(known.target ?? ""))], ["Calls itself", itself(known.calls_itself)], ["Era", known.era], ["Revision", known.revision], ["Process", known.process_id], ["Started", plural(known.starts ?? 0, "time")],
+    const level = h("select", { "data-key": "level", "aria-label": "Log level", onchange: () => send("PUT", apiPath("servers", name, "log_level"), { level: level.value }).then(() => toast(`${name} sends ${level.value} and above.`), (error) => toast(error.message, "bad")) },
+      h("option", { value: "", disabled: true, selected: !more?.log_level }, "as it likes"), LEVELS.map((one) => h("option", { value: one, selected: more?.log_level === one }, one)));
+    const pairs = [["Target", h("code.breakable", safeText(known.target ?? ""))], ["Calls itself", itself(known.calls_itself)], ["Era", known.era], ["Revision", known.revision], ["Process", known.process_id], ["Started", plural(known.starts ?? 0, "time")],
       ["Offers", offered(offers, name)], ["Requests", known.requests ? `${known.requests.issued} issued, ${known.requests.open} open` : null], ["Log level", server.state === "ready" ? level : null]];
-    fill(detail, h("a.back", { href: href("tools") }, "← Tools"),
-      h("h1", {}, name), h("p.facts", {}, h("span.state", { class: kind }, h("span", { "aria-hidden": "true" }, `${glyph} `), word), known.since_ms ? h("span.small.muted", {}, "since ", timeOf(known.since_ms)) : null),
+    fill(detail, back("tools"),
+      h("h1", name), h("p.facts", h("span.state", { class: kind }, h("span", { "aria-hidden": "true" }, `${glyph} `), word), known.since_ms ? h("span.small.muted", "since ", timeOf(known.since_ms)) : null),
       isFailed(server) && server.last_failure ? failure({ message: safeText(server.last_failure.cause), hint: server.state === "parked" ? "It is not started again by itself. Mend the cause, then start it." : "It is started again soon." }) : null,
-      h("div.run-row", {}, verbs.map(([label, verb]) => button(label, act(verb), { class: verb === "start" || verb === "enable" ? "primary" : "", "data-key": `verb:${verb}` }))),
-      h("dl.pairs", {}, pairs.filter(([, value]) => value !== null && value !== undefined && value !== "").map(([label, value]) => [h("dt", {}, label), h("dd", {}, value instanceof Node ? value : Array.isArray(value) ? value : String(value))])),
-      server.last_failure?.stderr?.length ? h("section", {}, h("h2", {}, "Last words on standard error"), h("pre.text", { tabIndex: 0 }, safeText(server.last_failure.stderr.join("\n")).replace(/\\u\{a\}/g, "\n"))) : null,
+      h("div.run-row", verbs.map(([label, verb]) => button(label, act(verb), { class: verb === "start" || verb === "enable" ? "primary" : "", "data-key": `verb:${verb}` }))),
+      h("dl.pairs", pairs.filter(([, value]) => value != null && value !== "").map(([label, value]) => [h("dt", label), h("dd", value instanceof Node ? value : Array.isArray(value) ? value : String(value))])),
+      server.last_failure?.stderr?.length ? h("section", h("h2", "Last words on standard error"), h("pre.text", { tabIndex: 0 }, safeText(server.last_failure.stderr.join("\n")).replace(/\\u\{a\}/g, "\n"))) : null,
       pinned());
   };
   // Made once for a state of the pins, because it fetches.
@@ -111,13 +112,13 @@ function offered(offers, name) {
   const parts = [["tools", "tool"], ["resources", "resource"], ["templates", "template"], ["prompts", "prompt"]]
     .map(([kind, one]) => [kind, one, offers[kind] ?? (listOf(kind).entries.filter((entry) => entry.server === name).length || null)])
     .filter(([, , count]) => count);
-  return parts.length ? h("span", {}, parts.map(([kind, one, count], index) => [index ? ", " : "", h("a", { href: `${href(kind === "templates" ? "resources" : kind)}?${encodeURIComponent(`server:${name}`)}` }, plural(count, one))])) : null;
+  return parts.length ? h("span", parts.map(([kind, one, count], index) => [index ? ", " : "", h("a", { href: `${href(kind === "templates" ? "resources" : kind)}?${encodeURIComponent(`server:${name}`)}` }, plural(count, one))])) : null;
 }
 
 function overview() {
   const servers = [...store.servers.values()];
   const counts = Object.entries(Object.groupBy(servers, (server) => stateOf(server)[1])).map(([word, some]) => `${some.length} ${word}`);
-  return h("div.welcome", {}, h("p.big", {}, plural(servers.length, "server")), h("p.muted", {}, counts.join(", ")));
+  return welcome(plural(servers.length, "server"), h("p.muted", counts.join(", ")));
 }
 
 // Pins: how many tools are what was approved; those that are not, with the difference.
@@ -126,14 +127,14 @@ function pinsSection(name, pins) {
   const place = h("div");
   const show = async () => {
     try {
-      const { tools } = await get(`/pins/${encodeURIComponent(name)}`);
+      const { tools } = await get(apiPath("pins", name));
       const drifted = tools.filter((tool) => tool.state === "drifted" || tool.state === "not_locked");
       const accept = (tool) => async () => {
-        try { await post(`/pins/${encodeURIComponent(name)}/accept`, { tools: [{ name: tool.name, definition: tool.definition }] }); toast(`${tool.name}: the definition of now is pinned.`); show(); } catch (error) { toast(error.message, "bad"); }
+        try { await post(apiPath("pins", name, "accept"), { tools: [{ name: tool.name, definition: tool.definition }] }); toast(`${tool.name}: the definition of now is pinned.`); show(); } catch (error) { toast(error.message, "bad"); }
       };
-      fill(place, drifted.length ? drifted.map((tool) => h("section.drift", {}, h("h3", {}, tool.name, " ", chip("drifted", "bad")), diffView(tool.lines), h("p.actions", {}, button("Accept the definition of now", accept(tool))))) : h("p.small.muted", {}, "None has changed."));
+      fill(place, drifted.length ? drifted.map((tool) => h("section.drift", h("h3", tool.name, " ", chip("drifted", "bad")), diffView(tool.lines), h("p.actions", button("Accept the definition of now", accept(tool))))) : h("p.small.muted", "None has changed."));
     } catch (error) { fill(place, failure(error)); }
   };
   if (pins.drifted) show();
-  return h("section", {}, h("h2", {}, "Pinned definitions"), h("p.small.muted", {}, `${pins.same} as approved, ${pins.new} new, ${pins.drifted} changed.`), place);
+  return h("section", h("h2", "Pinned definitions"), h("p.small.muted", `${pins.same} as approved, ${pins.new} new, ${pins.drifted} changed.`), place);
 }

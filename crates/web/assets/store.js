@@ -17,12 +17,10 @@ export const store = {
   questions: new Map(),
   log: [],
   logDropped: 0,
-  logGone: 0,
   subscriptions: [],
   calls: [],
   missed: 0,
   connection: "starting",
-  nextTryMs: 0,
 };
 
 const listeners = new Map();
@@ -63,9 +61,8 @@ export async function begin() {
   stream = follow(() => `/events?host=${store.startedMs}`, {
     lastId: () => store.seq,
     onevent,
-    onstate(state, wait) {
+    onstate(state) {
       store.connection = state;
-      store.nextTryMs = wait ?? 0;
       changed("connection");
     },
   });

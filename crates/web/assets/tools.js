@@ -1,13 +1,13 @@
 // Tools: all of all servers, and the page of one: its form, its calls, its history.
 
-import { get, query } from "./api.js";
+import { apiPath, get, query } from "./api.js";
 import { argumentsBlock, calls, callResult, copyAs, endingChip, runTool, runningLine, wholeCall } from "./calls.js";
 import { listNotes, listOf, load } from "./catalog.js";
 import { diffView } from "./diff.js";
-import { button, bytes, chip, duration, empty, failure, fill, h, plural, say, timeOf, toast } from "./dom.js";
+import { button, bytes, chip, duration, empty, failure, fill, h, isSubmit, plural, say, timeOf, toast } from "./dom.js";
 import { FormView } from "./form.js";
 import { jsonText } from "./json.js";
-import { detailPane, ListPane, noteLines, twoPanes } from "./pane.js";
+import { back, listView, noteLines, welcome } from "./pane.js";
 import { go, href } from "./router.js";
 import { listen, store } from "./store.js";
 
@@ -17,52 +17,33 @@ const forms = new Map();
 export const claimChips = (claims) => claims.map((claim) => chip(claim, claim === "destructive" ? "warn" : "", "The server claims so; nobody has checked it."));
 
 export function toolsView(place) {
-  const detail = detailPane("Tool");
-  let current = null;
-  const pane = new ListPane({
-    title: "Tools", tokens: ["server", "claim"], rowHeight: 56,
+  load("tools");
+  return listView(place, {
+    label: "Tool", topics: ["tools"], title: "Tools", tokens: ["server", "claim"], rowHeight: 56,
     items: () => listOf("tools").entries,
-    row: (tool) => [h("div.row-main", {}, h("span.name", {}, tool.name), tool.claims.includes("read-only") ? h("span.claim", {}, "read-only") : tool.claims.includes("destructive") ? h("span.claim.warn", {}, "destructive") : null),
-      h("div.row-more", {}, h("span.server", {}, tool.server), tool.title || tool.description ? ` · ${tool.title ?? tool.description}` : "")],
+    row: (tool) => [h("div.row-main", h("span.name", tool.name), tool.claims.includes("read-only") ? h("span.claim", "read-only") : tool.claims.includes("destructive") ? h("span.claim.warn", "destructive") : null),
+      h("div.row-more", h("span.server", tool.server), tool.title || tool.description ? ` · ${tool.title ?? tool.description}` : "")],
     open: (tool) => go("tools", tool.server, tool.name),
-    isOpen: (tool) => current && tool.server === current.server && tool.name === current.name,
+    isOpen: (tool, current) => tool.server === current.server && tool.name === current.name,
     haystack: (tool) => tool.hay,
     field: (tool, name) => (name === "server" ? tool.server : tool.claims.join(" ")),
     notes: () => noteLines(listNotes("tools"), listOf("tools"), () => load("tools", true)),
     nothing: () => nothingHere("tools"),
+    page: toolPage,
+    invite: () => welcome(listOf("tools").entries.length ? "Pick a tool to use it." : "Tools appear here as servers answer.",
+      h("p.muted", h("kbd", "/"), " filters, ", h("kbd", "Ctrl K"), " goes anywhere, ", h("kbd", "?"), " tells all keys.")),
   });
-  place.append(twoPanes(pane.element, detail));
-  const stop = listen(["tools"], () => { pane.draw(); if (!current) welcome(detail); });
-  load("tools");
-  pane.draw();
-  return {
-    pane,
-    show([server, name, from]) {
-      current?.leave();
-      current = name ? toolPage(detail, server, name, from) : null;
-      place.classList.toggle("has-detail", Boolean(name));
-      if (!current) welcome(detail);
-      pane.list.set(pane.list.items, pane.isOpen);
-    },
-    leave() { stop(); current?.leave(); },
-  };
 }
 
 // Why a list is empty, and what to do.
 export function nothingHere(kind) {
   const list = listOf(kind);
   if (list.state !== "loaded") return empty(`Asking the servers for their ${kind}…`, h("div.spinner", { "aria-hidden": "true" }));
-  if (!store.servers.size) return empty("No server is configured.", h("p", {}, "Add one with ", h("code", {}, "attache add NAME -- COMMAND"), ", then start the console again."));
+  if (!store.servers.size) return empty("No server is configured.", h("p", "Add one with ", h("code", "attache add NAME -- COMMAND"), ", then start the console again."));
   const { missing } = listNotes(kind);
-  if (missing.length) return empty(`No ${kind} yet: ${missing.map((server) => `${server.name} is ${server.outcome === "starting" ? "still starting" : server.outcome}`).join(", ")}.`, missing.filter((server) => server.cause).map((server) => h("p.small", {}, `${server.name}: ${server.cause}`)));
+  if (missing.length) return empty(`No ${kind} yet: ${missing.map((server) => `${server.name} is ${server.outcome === "starting" ? "still starting" : server.outcome}`).join(", ")}.`, missing.filter((server) => server.cause).map((server) => h("p.small", `${server.name}: ${server.cause}`)));
   const others = ["tools", "resources", "prompts"].filter((other) => other !== kind && listOf(other).entries.length);
   return empty(`No ${kind}: the servers offer ${others.length ? `${others.join(" and ")} only` : "none"}.`);
-}
-
-function welcome(detail) {
-  const count = listOf("tools").entries.length;
-  fill(detail, h("div.welcome", {}, h("p.big", {}, count ? "Pick a tool to use it." : "Tools appear here as servers answer."),
-    h("p.muted", {}, h("kbd", {}, "/"), " filters, ", h("kbd", {}, "Ctrl K"), " goes anywhere, ", h("kbd", {}, "?"), " tells all keys.")));
 }
 
 function toolPage(detail, server, name, from) {
@@ -74,16 +55,16 @@ function toolPage(detail, server, name, from) {
   const timeout = h("input", { type: "text", inputmode: "numeric", id: "timeout", placeholder: "default", size: "8" });
   const asTask = h("input", { type: "checkbox", id: "as-task" });
   const segments = h("div.segments", { role: "radiogroup", "aria-label": "How to edit the arguments" }, ["form", "json"].map((view) =>
-    h("label", {}, h("input", { type: "radio", name: "arguments-view", checked: view === "form", onchange: () => form()?.show(view) }), h("span", {}, view === "form" ? "Form" : "JSON"))));
-  const copies = h("details.menu", {}, h("summary", {}, "Copy as"), h("div.menu-items", {},
+    h("label", h("input", { type: "radio", name: "arguments-view", checked: view === "form", onchange: () => form()?.show(view) }), h("span", view === "form" ? "Form" : "JSON"))));
+  const copies = h("details.menu", h("summary", "Copy as"), h("div.menu-items",
     [["attache command", "command"], ["JSON-RPC", "json_rpc"], ["curl", "curl"]].map(([label, kind]) => button(label, async () => { copies.open = false; await form()?.commit(); copyAs(kind, server, name, form()?.valueJson); }))));
   const form = () => forms.get(key);
-  const body = h("div.tool-body", {}, h("div.form-head", {}, h("h2", {}, "Arguments"), segments, h("span.grow"), copies), formPlace,
-    h("div.run-row", {}, runButton, asIs, h("details.options", {}, h("summary.small.muted", {}, "Options"), h("div.option-row", {}, h("label", { for: "timeout" }, "Time-out in ms"), timeout, h("label.task", {}, asTask, " as a task")))),
+  const body = h("div.tool-body", h("div.form-head", h("h2", "Arguments"), segments, h("span.grow"), copies), formPlace,
+    h("div.run-row", runButton, asIs, h("details.options", h("summary.small.muted", "Options"), h("div.option-row", h("label", { for: "timeout" }, "Time-out in ms"), timeout, h("label.task", asTask, " as a task")))),
     running, results, past);
-  fill(detail, h("a.back", { href: href("tools") }, "← Tools"), heading, body);
+  fill(detail, back("tools"), heading, body);
   detail.scrollTop = 0;
-  detail.onkeydown = (event) => { if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) { event.preventDefault(); run(false); } };
+  detail.onkeydown = (event) => { if (isSubmit(event)) { event.preventDefault(); run(false); } };
 
   const lines = new Map();
   let shown = null;
@@ -96,7 +77,7 @@ function toolPage(detail, server, name, from) {
     if (last && last.call !== shown && last.call >= page.firstCall) {
       shown = last.call;
       const call = { ...last, ...await wholeCall(last.call).catch((error) => ({ error })) };
-      fill(results, h("h2", {}, "Result"), callResult(call, { again: false }));
+      fill(results, h("h2", "Result"), callResult(call, { again: false }));
       if (call.mine) results.scrollIntoView({ block: "nearest" });
       say(`${name}: ${endingChip(call.ending).textContent}`);
       drawPast();
@@ -122,15 +103,15 @@ function toolPage(detail, server, name, from) {
       await draw();
       running.scrollIntoView({ block: "nearest" });
     } catch (error) {
-      fill(results, h("h2", {}, "Result"), failure(error));
+      fill(results, h("h2", "Result"), failure(error));
     } finally { runButton.disabled = false; }
   };
 
   page.firstCall = Math.min(Infinity, ...mine().map((call) => call.call).slice(-1));
-  get(`/tools/${encodeURIComponent(server)}/${encodeURIComponent(name)}`).then((tool) => {
+  get(apiPath("tools", server, name)).then((tool) => {
     page.tool = tool;
     fill(heading, toolHeading(tool));
-  }, (error) => fill(heading, h("h1", {}, name), failure(error)));
+  }, (error) => fill(heading, h("h1", name), failure(error)));
   begin();
   draw();
   drawPast();
@@ -168,11 +149,11 @@ function toolHeading(tool) {
   const { state, lines = [] } = tool.pin ?? {};
   const pin = { new: ["new", "", "It was never approved; the first use pins it."], same: ["pinned", "", "It is what was approved."], drifted: ["drifted", "bad", "It is not what was approved."], not_locked: ["not in the lock file", "bad", "The lock file names its server and does not list it."] }[state];
   return [
-    h("h1", {}, tool.title ?? tool.name),
-    h("p.facts", {}, h("code.breakable", {}, h("a", { href: href("servers", tool.server), title: "The server" }, tool.server), `/${tool.name}`), claimChips(tool.claims), pin ? chip(...pin) : null, h("span.small.muted", {}, `definition ${bytes(tool.bytes)}`)),
-    tool.description ? h("p.description", {}, tool.description) : null,
-    lines.length && state === "drifted" ? h("details.drift", { open: true }, h("summary", {}, "What changed since it was approved"), diffView(lines)) : null,
-    h("details.definition", {}, h("summary.small.muted", {}, "Definition"), jsonText(JSON.stringify(tool.entry, null, 2))),
+    h("h1", tool.title ?? tool.name),
+    h("p.facts", h("code.breakable", h("a", { href: href("servers", tool.server), title: "The server" }, tool.server), `/${tool.name}`), claimChips(tool.claims), pin ? chip(...pin) : null, h("span.small.muted", `definition ${bytes(tool.bytes)}`)),
+    tool.description ? h("p.description", tool.description) : null,
+    lines.length && state === "drifted" ? h("details.drift", { open: true }, h("summary", "What changed since it was approved"), diffView(lines)) : null,
+    h("details.definition", h("summary.small.muted", "Definition"), jsonText(JSON.stringify(tool.entry, null, 2))),
   ];
 }
 
@@ -181,7 +162,7 @@ async function pastCalls(place, { server, name }, form) {
   let answer;
   try { answer = await get(`/history${query({ server, name, limit: 20 })}`); } catch (error) {
     // A console without a call log has no history, which is not a failure.
-    if (error.status !== 404) fill(place, h("h2", {}, "History"), failure(error));
+    if (error.status !== 404) fill(place, h("h2", "History"), failure(error));
     return;
   }
   const rows = answer.calls.filter((call) => call.began).reverse();
@@ -199,7 +180,7 @@ async function pastCalls(place, { server, name }, form) {
         const error = one.ended?.error;
         fill(body, error ? failure(error) : null, argumentsBlock(one.began), one.document ? callResult({ call: record.number, server, document: one.document, ending: one.ended.ending, since_ms: one.began.at_ms, after_ms: one.ended.took_ms, result_json: one.ended.result_json }, { again: false }) : null);
       } catch (error) { fill(body, failure(error)); }
-    } }, h("summary", {}, h("span.summary-row", {}, endingChip(record.ended?.ending ?? "ended"), timeOf(record.began.at_ms), h("span.small.muted", {}, duration(record.ended?.took_ms)), h("code.small.ellipsis", {}, record.began.arguments_json ?? ""))), h("p.actions", {}, button("Use these arguments", use(record), { class: "small" })), body);
+    } }, h("summary", h("span.summary-row", endingChip(record.ended?.ending ?? "ended"), timeOf(record.began.at_ms), h("span.small.muted", duration(record.ended?.took_ms)), h("code.small.ellipsis", record.began.arguments_json ?? ""))), h("p.actions", button("Use these arguments", use(record), { class: "small" })), body);
   };
-  fill(place, h("h2", {}, "History"), h("p.small.muted", {}, `${plural(rows.length, "call")} of this tool in the call log, newest first.`), h("div.history", {}, rows.map(result)));
+  fill(place, h("h2", "History"), h("p.small.muted", `${plural(rows.length, "call")} of this tool in the call log, newest first.`), h("div.history", rows.map(result)));
 }

@@ -33,7 +33,7 @@ const shownText = ({ form, key, value }) => form.typed.get(key) ?? (value.null ?
 function lineWidget(parts, props = {}) {
   const { form, field, key, ids } = parts;
   const input = h("input", { id: ids.input, type: "text", "data-key": key, value: shownText(parts), spellcheck: false, readOnly: field.read_only, ...described(parts), ...props,
-    placeholder: field.default !== null && field.default !== undefined ? `default: ${typeof field.default === "string" ? field.default : JSON.stringify(field.default)}` : "",
+    placeholder: field.default != null ? `default: ${typeof field.default === "string" ? field.default : JSON.stringify(field.default)}` : "",
     oninput: () => { form.type(field, input.value); suggest(parts, input); },
     onchange: () => form.commit() });
   return input;
@@ -71,7 +71,7 @@ function suggest({ form, field, ids }, input) {
 
 function radios({ form, field, key, ids }, options, chosen, pick) {
   return h("div.segments", { role: "radiogroup", "aria-labelledby": `${ids.input}l` }, options.map(([label, word]) =>
-    h("label", {}, h("input", { type: "radio", name: ids.input, "data-key": `${key}:${word}`, checked: chosen === word, disabled: field.read_only, onchange: () => { form.touched.add(key); pick(word); } }), h("span", {}, label))));
+    h("label", h("input", { type: "radio", name: ids.input, "data-key": `${key}:${word}`, checked: chosen === word, disabled: field.read_only, onchange: () => { form.touched.add(key); pick(word); } }), h("span", label))));
 }
 
 function booleanWidget(parts) {
@@ -89,7 +89,7 @@ function choiceWidget(parts) {
   if (options.length > MOST_SELECT) {
     return [lineWidget(parts, { list: `${ids.input}o`, autocomplete: "off" }),
       h("datalist", { id: `${ids.input}o` }, options.map((option) => h("option", { value: option.label }, option.title ?? ""))),
-      h("p.hint.small", {}, `${plural(options.length, "choice")}: type to find one.`)];
+      h("p.hint.small", `${plural(options.length, "choice")}: type to find one.`)];
   }
   const select = h("select", { id: ids.input, "data-key": key, disabled: field.read_only, ...described(parts), onchange: () => {
     form.touched.add(key);
@@ -115,21 +115,21 @@ function multiWidget(parts) {
     const next = options.filter((other) => (other === option ? !isChosen(other) : isChosen(other)));
     form.edit({ do: "enter", path: field.path, text: `[${next.map(exact).join(",")}]`, place: field.fromExpansion ? field.place : undefined });
   };
-  return h("div.checks", {}, options.map((option, index) => h("label", {}, h("input", { type: "checkbox", "data-key": `${key}:${index}`, checked: isChosen(option), disabled: field.read_only, onchange: () => flip(option) }), h("span", {}, option.title ?? option.label))));
+  return h("div.checks", options.map((option, index) => h("label", h("input", { type: "checkbox", "data-key": `${key}:${index}`, checked: isChosen(option), disabled: field.read_only, onchange: () => flip(option) }), h("span", option.title ?? option.label))));
 }
 
 function listWidget(parts) {
   const { form, field, key, draw } = parts;
   const { items, rest, first } = field.kind;
   const path = field.path;
-  const row = (item, index) => h("li", {}, draw(form, item), h("div.item-actions", {},
+  const row = (item, index) => h("li", draw(form, item), h("div.item-actions",
     iconButton("↑", `Move item ${index + 1} up`, () => form.edit({ do: "move", path, from: index, to: index - 1 }), { disabled: index === 0, class: "quiet", "data-key": `up:${key}:${index}` }),
     iconButton("↓", `Move item ${index + 1} down`, () => form.edit({ do: "move", path, from: index, to: index + 1 }), { disabled: index === items.length - 1, class: "quiet", "data-key": `down:${key}:${index}` }),
     iconButton("+", `Duplicate item ${index + 1}`, () => form.edit({ do: "duplicate", path, index }), { class: "quiet", "data-key": `dup:${key}:${index}` }),
     iconButton("×", `Delete item ${index + 1}`, () => form.edit({ do: "unset", path: [...path, index] }), { class: "quiet", "data-key": `del:${key}:${index}` })));
   return [
-    items.length ? h("ol.items", {}, items.slice(0, MOST_ITEMS).map(row)) : null,
-    items.length > MOST_ITEMS ? h("p.small.muted", {}, `${items.length - MOST_ITEMS} more items: edit them in the JSON view.`) : null,
+    items.length ? h("ol.items", items.slice(0, MOST_ITEMS).map(row)) : null,
+    items.length > MOST_ITEMS ? h("p.small.muted", `${items.length - MOST_ITEMS} more items: edit them in the JSON view.`) : null,
     rest || items.length < first.length ? button(`Add ${items.length ? "another item" : "an item"}`, () => { form.folded.set(key, true); form.edit({ do: "add", path }); }, { "data-key": `add:${key}`, class: "small" }) : null,
   ];
 }
@@ -142,11 +142,11 @@ function objectWidget(parts) {
   const add = () => { if (input.value) form.edit({ do: "add_key", path: field.path, key: input.value }); };
   const nothing = !fields.length && !field.path.length;
   return [
-    nothing ? h("p.muted", {}, "It takes no arguments.") : null,
+    nothing ? h("p.muted", "It takes no arguments.") : null,
     fields.map((member) => draw(form, member)),
     others || patterns.length ? h("details.add-key", { open: form.folded.get(`add:${key}`) ?? false, ontoggle: (event) => form.folded.set(`add:${key}`, event.target.open) },
-      h("summary.small.muted", {}, patterns.length ? `Add a member (${patterns.map((one) => one.pattern).join(", ")})` : "Add a member of another name"),
-      h("div.add-row", {}, input, button("Add", add, { class: "small" }))) : null,
+      h("summary.small.muted", patterns.length ? `Add a member (${patterns.map((one) => one.pattern).join(", ")})` : "Add a member of another name"),
+      h("div.add-row", input, button("Add", add, { class: "small" }))) : null,
   ];
 }
 
@@ -156,7 +156,7 @@ function variantsWidget(parts) {
   const select = h("select", { "data-key": key, "aria-label": `Shape of ${field.title ?? (safeText(field.name) || "the value")}`, onchange: () => { form.touched.add(key); form.edit({ do: "pick", path: field.path, variant: Number(select.value) }); } },
     chosen === null ? h("option", { value: "" }, "Choose a shape…") : null,
     options.map((option, index) => h("option", { value: String(index), selected: index === chosen }, option.title)));
-  return [select, field.kind.field ? h("div.variant", {}, draw(form, { ...field.kind.field, title: field.kind.field.title ?? field.title }, true)) : null];
+  return [select, field.kind.field ? h("div.variant", draw(form, { ...field.kind.field, title: field.kind.field.title ?? field.title }, true)) : null];
 }
 
 function deferredWidget({ form, field }) {

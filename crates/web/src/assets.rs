@@ -1,9 +1,7 @@
-//! The files of the page, made ready once at start: modules and style sheets are joined, named by
-//! what is in them, and compressed.
+//! The files of the page, made ready once at start: named by what is in them, and compressed.
 //!
-//! The page is written in modules of one idea each and sent as one script, so that it costs few
-//! requests and needs no build step. Joining drops imports, the word `export`, comments and
-//! indentation; it depends on names that are unique over all modules, which a test checks.
+//! The build script has joined and shrunk them (see `joining.rs`), so that the page costs few
+//! requests and few bytes, and its sources are plain modules that need no tools.
 
 use std::io::Write;
 
@@ -14,23 +12,8 @@ use sha2::{Digest, Sha256};
 
 const PAGE: &str = include_str!("../assets/index.html");
 const ICON: &str = include_str!("../assets/icon.svg");
-
-macro_rules! files {
-    ($($name:literal)*) => {
-        &[$(($name, include_str!(concat!("../assets/", $name)))),*]
-    };
-}
-
-/// The style sheets, in the order in which they count.
-const STYLES: &[(&str, &str)] = files!["style.css" "layout.css" "parts.css"];
-
-/// The modules: each after those that it imports.
-const MODULES: &[(&str, &str)] = files![
-    "dom.js" "api.js" "store.js" "router.js" "filter.js" "virtual.js" "dialog.js" "outside.js"
-    "json.js" "markdown.js" "document.js" "widgets.js" "fields.js" "form.js" "diff.js" "catalog.js"
-    "pane.js" "calls.js" "tools.js" "resources.js" "prompts.js" "callsview.js" "lane.js"
-    "activity.js" "log.js" "servers.js" "questions.js" "inbox.js" "palette.js" "main.js"
-];
+const SCRIPT: &str = include_str!(concat!(env!("OUT_DIR"), "/app.js"));
+const STYLE: &str = include_str!(concat!(env!("OUT_DIR"), "/style.css"));
 
 /// A file as it is served.
 #[derive(Debug)]
@@ -46,18 +29,23 @@ pub(crate) struct Asset {
 
 /// All files of the page.
 pub(crate) fn assets() -> Vec<Asset> {
-    let script = named("app", "js", "text/javascript; charset=utf-8", joined());
-    let style = named("style", "css", "text/css; charset=utf-8", styles());
-    let icon = named("icon", "svg", "image/svg+xml", ICON.to_owned());
+    let script = named("app", "js", "text/javascript; charset=utf-8", SCRIPT);
+    let style = named("style", "css", "text/css; charset=utf-8", STYLE);
+    let icon = named("icon", "svg", "image/svg+xml", ICON);
     let page = PAGE
         .replace("{{app.js}}", &script.path)
         .replace("{{style.css}}", &style.path)
         .replace("{{icon.svg}}", &icon.path);
-    let page = asset("/".to_owned(), "text/html; charset=utf-8", page, false);
+    let page = asset(
+        "/".to_owned(),
+        "text/html; charset=utf-8",
+        page.into(),
+        false,
+    );
     vec![page, script, style, icon]
 }
 
-fn named(stem: &str, ending: &str, content_type: &'static str, text: String) -> Asset {
+fn named(stem: &str, ending: &str, content_type: &'static str, text: &'static str) -> Asset {
     let digest = Sha256::digest(text.as_bytes());
     let hash: String = digest
         .iter()
@@ -67,58 +55,41 @@ fn named(stem: &str, ending: &str, content_type: &'static str, text: String) -> 
     asset(
         format!("/assets/{stem}.{hash}.{ending}"),
         content_type,
-        text,
+        Bytes::from_static(text.as_bytes()),
         true,
     )
 }
 
-fn asset(path: String, content_type: &'static str, text: String, immutable: bool) -> Asset {
+fn asset(path: String, content_type: &'static str, plain: Bytes, immutable: bool) -> Asset {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
     // Writing into memory does not fail.
-    let written = encoder
-        .write_all(text.as_bytes())
-        .and_then(|()| encoder.finish());
+    let written = encoder.write_all(&plain).and_then(|()| encoder.finish());
     Asset {
         path,
         content_type,
         gzip: written.unwrap_or_default().into(),
-        plain: text.into(),
+        plain,
         immutable,
     }
-}
-
-fn joined() -> String {
-    let lines = MODULES.iter().flat_map(|(_, text)| text.lines());
-    let code = lines
-        .map(str::trim)
-        .filter(|line| !line.is_empty() && !line.starts_with("//") && !line.starts_with("import "));
-    let mut script = String::new();
-    for line in code {
-        script.push_str(line.strip_prefix("export ").unwrap_or(line));
-        script.push('\n');
-    }
-    script
-}
-
-fn styles() -> String {
-    let lines = STYLES
-        .iter()
-        .flat_map(|(_, text)| text.lines())
-        .map(str::trim);
-    let rules: Vec<&str> = lines
-        .filter(|line| !line.is_empty() && !line.starts_with("/*"))
-        .collect();
-    rules.join("\n")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::joining::{self, MODULES, STYLES};
     use std::collections::{HashMap, HashSet};
 
-    /// What a page costs that is fetched for the first time.
+    /// What all files of the page have, as they are embedded and before they are compressed.
     const MOST_BYTES: usize = 150_000;
     const MOST_LINES: usize = 300;
+
+    /// The sources by their names.
+    fn sources(names: &[&'static str]) -> Vec<(&'static str, String)> {
+        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("assets");
+        let read =
+            |name: &&'static str| (*name, std::fs::read_to_string(folder.join(name)).unwrap());
+        names.iter().map(read).collect()
+    }
 
     /// The name that a line declares at the top level of a module.
     fn declared(line: &str) -> Option<&str> {
@@ -132,6 +103,7 @@ mod tests {
 
     #[test]
     fn names_are_unique_over_all_modules_and_hide_nothing_of_the_browser() {
+        let modules = sources(MODULES);
         let browser = [
             "close", "event", "find", "focus", "history", "length", "location", "name",
         ];
@@ -139,7 +111,7 @@ mod tests {
             .into_iter()
             .chain(["open", "origin", "print", "prompt", "status", "stop", "top"]);
         let mut seen: HashMap<&str, &str> = browser.map(|name| (name, "the browser")).collect();
-        for (file, text) in MODULES {
+        for (file, text) in &modules {
             for name in text
                 .lines()
                 .filter_map(declared)
@@ -153,8 +125,9 @@ mod tests {
 
     #[test]
     fn a_module_imports_only_what_stands_before_it_and_is_exported_there() {
+        let modules = sources(MODULES);
         let mut exported: HashMap<String, HashSet<&str>> = HashMap::new();
-        for (file, text) in MODULES {
+        for (file, text) in &modules {
             for line in text.lines().filter(|line| line.starts_with("import ")) {
                 let parts = line
                     .strip_prefix("import { ")
@@ -181,6 +154,7 @@ mod tests {
     /// S13: nothing that would read text as a program, and nothing that the page's policy refuses.
     #[test]
     fn no_module_reads_text_as_html_or_as_a_program() {
+        let modules = sources(MODULES);
         let banned = [
             "innerHTML",
             "outerHTML",
@@ -192,7 +166,7 @@ mod tests {
             "http://",
             "https://",
         ];
-        for (file, text) in MODULES {
+        for (file, text) in &modules {
             let count = text.lines().count();
             assert!(count <= MOST_LINES, "{file} has {count} lines");
             for word in banned {
@@ -203,10 +177,26 @@ mod tests {
     }
 
     #[test]
+    fn what_is_embedded_is_what_is_written() {
+        let (modules, sheets) = (sources(MODULES), sources(STYLES));
+        let texts = |files: &[(&'static str, String)]| -> Vec<String> {
+            files.iter().map(|(_, text)| text.clone()).collect()
+        };
+        let (modules, sheets) = (texts(&modules), texts(&sheets));
+        assert!(joining::script(modules.iter().map(String::as_str)) == SCRIPT);
+        assert!(joining::style(sheets.iter().map(String::as_str)) == STYLE);
+    }
+
+    #[test]
     fn the_page_is_small_and_names_its_files() {
         let assets = assets();
-        let bytes: usize = assets.iter().map(|asset| asset.gzip.len()).sum();
+        let bytes: usize = assets.iter().map(|asset| asset.plain.len()).sum();
         assert!(bytes <= MOST_BYTES, "{bytes} bytes");
+        let embedded = [PAGE, ICON, SCRIPT, STYLE]
+            .map(str::len)
+            .iter()
+            .sum::<usize>();
+        assert!(embedded <= MOST_BYTES, "{embedded} bytes");
         assert!(assets.len() <= 8);
         let page = String::from_utf8(assets[0].plain.to_vec()).unwrap();
         assert!(!page.contains("{{"), "{page}");

@@ -17,6 +17,8 @@ mod form_edits;
 mod forms;
 mod guard;
 mod history;
+#[cfg(test)]
+mod joining;
 mod lists;
 mod openapi;
 mod page;

@@ -72,7 +72,7 @@ pub(crate) fn the_page_is_small_and_needs_few_requests() {
         browser.find(".row .name", "search");
         let script = "const all = [...performance.getEntriesByType('navigation'), ...performance.getEntriesByType('resource')];
             const page = all.filter((one) => !one.name.includes('/api/'));
-            return {requests: all.length + 1, files: page.length, bytes: page.reduce((sum, one) => sum + one.transferSize, 0), names: all.map((one) => one.name),
+            return {requests: all.length + 1, files: page.length, bytes: page.reduce((sum, one) => sum + one.decodedBodySize, 0), names: all.map((one) => one.name),
                 paint: performance.getEntriesByName('first-contentful-paint')[0]?.startTime};";
         let cost = browser.run(script, json!([]));
         eprintln!("console up after {up:?}, page usable after {usable:?} more: {cost}");
