@@ -30,7 +30,7 @@ export function activityView(place) {
     isOpen: (span) => span === picked,
     haystack: (span) => [`${span.method} ${span.about ?? ""} ${span.server}`.toLowerCase(), ""],
     field: (span, name) => ({ server: span.server, method: span.method, status: endingWord(span.ending), id: span.request, ms: span.after_ms, about: span.about })[name],
-    notes: () => (store.missed ? [h("p.note", `${plural(store.missed, "event")} could not be kept; the list has a gap.`)] : []),
+    notes: () => (store.missed ? [h("p.note", `${plural(store.missed, "message")} came faster than they could be shown; the list may have gaps.`)] : []),
     nothing: () => empty("Nothing was sent yet.", h("p", "Requests appear here as they are sent, from all servers.")),
     tools: [messages, pause],
   });

@@ -3,13 +3,15 @@
 const TOKEN = "attache-token";
 
 // The link brings the token in its fragment, which no server sees. It moves to this tab's storage,
-// and out of the address.
-export function takeToken() {
-  const brought = /[#&]token=([^&]+)/.exec(location.hash);
+// and out of the address. A link that others could see brings a code instead, which is good for
+// one token.
+export async function takeToken() {
+  const brought = /[#&](token|code)=([^&]+)/.exec(location.hash);
   if (brought) {
-    sessionStorage.setItem(TOKEN, decodeURIComponent(brought[1]));
-    const rest = location.hash.replace(/[#&]token=[^&]+/, "").replace(/^[#&]?/, "");
+    sessionStorage.setItem(TOKEN, decodeURIComponent(brought[2]));
+    const rest = location.hash.replace(brought[0], "").replace(/^[#&]?/, "");
     history.replaceState(null, "", `${location.pathname}#${rest || "/tools"}`);
+    if (brought[1] === "code") sessionStorage.setItem(TOKEN, (await post("/token")).token);
   }
   return sessionStorage.getItem(TOKEN);
 }
@@ -83,14 +85,15 @@ export const query = (params) => {
 const PATIENCE_MS = 40000;
 const LONGEST_WAIT_MS = 8000;
 
-// Reads an event stream for ever: `onevent(name, data)` for each event, `onstate("live" | "lost")` as
-// it comes and goes. `path()` is asked anew for every connection.
+// Reads an event stream for ever: `onevent(name, data)` for each event, `onstate("live" | "lost",
+// why)` as it comes and goes. `path()` is asked anew for every connection.
 export function follow(path, { onevent, onstate, lastId }) {
-  let stopped = false, failures = 0, controller = null, wake = () => {};
+  let stopped = false, paused = false, failures = 0, controller = null, wake = () => {};
   const run = async () => {
     while (!stopped) {
+      if (paused) { await new Promise((done) => { wake = done; }); continue; }
       controller = new AbortController();
-      let patience = 0;
+      let patience = 0, why = "";
       try {
         const id = lastId?.();
         const headers = authorized(id === undefined ? {} : { "Last-Event-ID": String(id) });
@@ -98,15 +101,15 @@ export function follow(path, { onevent, onstate, lastId }) {
         restart();
         const response = await fetch(`/api/v1${path()}`, { headers, signal: controller.signal, cache: "no-store", credentials: "omit" });
         if (response.status === 401) { onRefused(); return; }
-        if (!response.ok) throw new Error(`status ${response.status}`);
+        if (!response.ok) { why = (await response.json()).error.message; throw why; }
         failures = 0;
         onstate?.("live");
         await readStream(response.body, onevent, restart);
       } catch { /* Told below: a cut and an end are the same to the reader. */ }
       clearTimeout(patience);
-      if (stopped) return;
+      if (stopped || paused) continue;
       const pause = Math.min(LONGEST_WAIT_MS, 250 * 2 ** failures++);
-      onstate?.("lost");
+      onstate?.("lost", why);
       await new Promise((done) => { wake = done; setTimeout(done, pause); });
     }
   };
@@ -114,6 +117,7 @@ export function follow(path, { onevent, onstate, lastId }) {
   return {
     stop() { stopped = true; controller?.abort(); wake(); },
     retryNow() { failures = 0; wake(); },
+    pause(yes) { if (paused !== yes) { paused = yes; failures = 0; if (yes) controller?.abort(); wake(); } },
     cut() { controller?.abort(); },
   };
 }

@@ -1,7 +1,7 @@
 // Calls: how one is begun, followed and cancelled, and how it is shown while it runs and after.
 
 import { get, post, send } from "./api.js";
-import { button, chip, copy, duration, failure, h, safeText, say, timeOf, toast } from "./dom.js";
+import { button, chip, complain, copy, duration, failure, h, safeText, say, timeOf, toast } from "./dom.js";
 import { renderDocument } from "./document.js";
 import { jsonText, prettyJson } from "./json.js";
 import { go, href } from "./router.js";
@@ -72,7 +72,7 @@ export async function cancelCall(id) {
   try {
     learn(await send("DELETE", `/calls/${id}`));
     changed("calllist");
-  } catch (error) { toast(error.message, "bad"); }
+  } catch (error) { complain(error); }
 }
 
 // A call with its arguments and result.
@@ -136,5 +136,5 @@ export async function copyAs(form, server, tool, argumentsJson) {
     const text = { command: answer.command, json_rpc: answer.json_rpc, curl: answer.curl }[form];
     if (text) await copy(text, { command: "the attache command", json_rpc: "the JSON-RPC request", curl: "the curl command" }[form]);
     else toast("There is no curl command: the server is not reached over HTTP.");
-  } catch (error) { toast(error.message, "bad"); }
+  } catch (error) { complain(error); }
 }

@@ -114,6 +114,8 @@ export function toast(sentence, kind = "") {
   return element;
 }
 
+export const complain = (error) => toast(error.message, "bad");
+
 export async function copy(text, what = "") {
   try {
     await navigator.clipboard.writeText(text);

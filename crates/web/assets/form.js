@@ -5,6 +5,7 @@ import { post } from "./api.js";
 import { failure, fill, h, pathKey } from "./dom.js";
 import { drawField } from "./fields.js";
 import { prettyJson } from "./json.js";
+import { entering } from "./widgets.js";
 
 const TYPING_MS = 140;
 
@@ -46,7 +47,7 @@ export class FormView {
     clearTimeout(this.timer);
     // An emptied field is left out; an empty text is sent only where one has to be.
     const isOut = text === "" && (field.kind.widget !== "text" || !field.required) && typeof field.path.at(-1) !== "number";
-    const edit = isOut ? { do: "unset", path: field.path } : { do: "enter", path: field.path, text, place: field.fromExpansion ? field.place : undefined };
+    const edit = isOut ? { do: "unset", path: field.path } : entering(field, text);
     this.waiting = { ...this.waiting, [key]: edit };
     this.timer = setTimeout(() => this.commit(), TYPING_MS);
   }

@@ -51,8 +51,9 @@ export function logView(place) {
     }
     seen = total;
     count.textContent = total ? (shown.length === store.log.length ? counted(total) : `${counted(shown.length)} of ${counted(store.log.length)}`) : "";
-    note.hidden = !store.logDropped;
-    note.textContent = `The newest ${counted(store.log.length)} lines are kept here; ${plural(store.logDropped, "older line")} went. “attache logs SERVER” has the files.`;
+    note.hidden = !store.logDropped && !store.missed;
+    const missed = store.missed ? `${plural(store.missed, "message")} came faster than they could be shown: see the ${plural(store.gaps, "gap")}. ` : "";
+    note.textContent = missed + (store.logDropped ? `The newest ${counted(store.log.length)} lines are kept here; ${plural(store.logDropped, "older line")} went. “attache logs SERVER” has the files.` : "");
     list.element.hidden = !shown.length;
     if (shown.length) fill(instead);
     else fill(instead, store.log.length ? empty("Nothing fits the filter.") : empty("Nothing was written since this page was opened.", h("p", "Standard error and log messages of all servers appear here. Older lines: ", h("code", "attache logs SERVER"))));

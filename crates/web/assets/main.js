@@ -31,23 +31,19 @@ function useTheme(name) {
 // One table of keys: the help and the palette are made of it.
 const KEYS = [
   { keys: "Ctrl K", name: "Palette: go anywhere", is: (event) => event.ctrlKey && event.key === "k" || event.metaKey && event.key === "k", act: () => openPalette(COMMANDS), always: true },
-  { keys: ":", name: "Palette", is: (event) => event.key === ":", act: () => openPalette(COMMANDS), hidden: true },
-  ...TABS.map((view, index) => ({ keys: String(index + 1), name: `${named(view)}`, is: (event) => event.key === String(index + 1), act: () => go(view) })),
+  { keys: ":", is: (event) => event.key === ":", act: () => openPalette(COMMANDS) },
+  ...TABS.map((view, index) => ({ keys: String(index + 1), name: named(view), is: (event) => event.key === String(index + 1), act: () => go(view) })),
   { keys: "/", name: "Filter the list", is: (event) => event.key === "/", act: () => document.querySelector("[data-filter]")?.focus() },
   { keys: "a", name: "Inbox: questions that wait", is: (event) => event.key === "a", act: openInbox },
   { keys: "t", name: "Theme: system, light, dark", is: (event) => event.key === "t", act: () => nextTheme() },
   { keys: "?", name: "All keys", is: (event) => event.key === "?", act: () => showHelp() },
 ];
 const OTHER_KEYS = [["↑ ↓ j k, PgUp PgDn, g G", "Move in a list"], ["Enter", "Open what is at hand"], ["Ctrl Enter", "Run the tool"], ["Esc", "Back; closes a dialog, answers nothing"], ["Tab, Shift Tab", "The next or the last control"]];
-const COMMANDS = [
-  ...TABS.map((view, index) => ({ name: `Show ${view}`, keys: String(index + 1), act: () => go(view) })),
-  { name: "Inbox", keys: "a", act: openInbox }, { name: "Switch the theme", keys: "t", act: () => nextTheme() },
-  { name: "Open another window of this console", act: () => window.open(linkWithToken(), "_blank", "noopener") }, { name: "Keys", keys: "?", act: () => showHelp() },
-];
+const COMMANDS = [...KEYS.filter((key) => key.name && !key.always), { name: "Open another window of this console", act: () => window.open(linkWithToken(), "_blank", "noopener") }];
 
 function showHelp() {
   const row = (keys, name) => [h("dt", keys.split(" ").map((key) => [h("kbd", key), " "])), h("dd", name)];
-  const dialog = openDialog({ title: "Keys", kind: "help", body: [h("dl.keys", KEYS.filter((key) => !key.hidden).map((key) => row(key.keys, key.name)), OTHER_KEYS.map(([keys, name]) => row(keys, name))), h("p.small.muted", "Spec workflows have their view in ", h("code", "attache ui"), ".")],
+  const dialog = openDialog({ title: "Keys", kind: "help", body: [h("dl.keys", KEYS.filter((key) => key.name).map((key) => row(key.keys, key.name)), OTHER_KEYS.map(([keys, name]) => row(keys, name))), h("p.small.muted", "Spec workflows have their view in ", h("code", "attache ui"), ".")],
     actions: [h("span.small.muted", `Attaché ${store.console?.version ?? ""}`), h("span.grow"), button("Close", () => dialog.close())] });
 }
 
@@ -128,7 +124,7 @@ function banner() {
     // A short cut is no news.
     timer = setTimeout(() => {
       element.hidden = false;
-      fill(element, h("span", "The console does not answer. What is shown may be old; the page tries again by itself."), button("Try now", retryNow, { class: "small" }));
+      fill(element, h("span", `${store.trouble ? `The console refuses: ${store.trouble}.` : "The console does not answer."} What is shown may be old; the page tries again by itself.`), button("Try now", retryNow, { class: "small" }));
     }, 700);
   });
   return element;
@@ -145,8 +141,11 @@ function noToken(sentence) {
 
 async function start() {
   useTheme(theme);
-  if (!takeToken()) return noToken("This page needs the token of its link.");
   let isRefused = false;
+  whenRefused(() => noToken("This link opens the console once, and was used before. If it was not you who used it, end the console and start it again."));
+  try {
+    if (!await takeToken()) return noToken("This page needs the token of its link.");
+  } catch (error) { return error.status === 401 || gate(h("p", error.message)); }
   whenRefused(() => { isRefused = true; noToken("The token of this page is not valid any more: the console was started again, or the link was cut."); });
   const main = h("main", { id: "main", tabIndex: -1 }), servers = h("nav.servers", { "aria-label": "Servers" });
   const menu = button("Servers", () => document.body.classList.toggle("shows-servers"), { class: "servers-button" });

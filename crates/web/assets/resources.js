@@ -2,7 +2,7 @@
 
 import { apiPath, post, send } from "./api.js";
 import { listNotes, listOf, load } from "./catalog.js";
-import { button, bytes, chip, clock, copy, failure, fill, h, isSubmit, say, toast } from "./dom.js";
+import { button, bytes, chip, clock, complain, copy, failure, fill, h, isSubmit, say } from "./dom.js";
 import { renderDocument } from "./document.js";
 import { FormView } from "./form.js";
 import { back, listView, noteLines, welcome } from "./pane.js";
@@ -50,7 +50,7 @@ function resourcePage(detail, server, uri) {
         store.subscriptions = store.subscriptions.filter((other) => other !== one);
       } else store.subscriptions = [...store.subscriptions.filter((other) => other.server !== server || other.uri !== uri), await post("/subscriptions", { server_name: server, uri })];
       changed("subscriptions");
-    } catch (error) { toast(error.message, "bad"); }
+    } catch (error) { complain(error); }
     watch.disabled = false;
     drawWatch();
   }

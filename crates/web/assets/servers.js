@@ -3,7 +3,7 @@
 import { apiPath, get, post, send } from "./api.js";
 import { listOf } from "./catalog.js";
 import { diffView } from "./diff.js";
-import { button, chip, empty, failure, fill, h, plural, safeText, timeOf, toast } from "./dom.js";
+import { button, chip, complain, empty, failure, fill, h, plural, safeText, timeOf, toast } from "./dom.js";
 import { LEVELS } from "./log.js";
 import { back, welcome } from "./pane.js";
 import { href } from "./router.js";
@@ -64,7 +64,7 @@ export function serversView(place) {
     try {
       more = await post(apiPath("servers", name, verb));
       toast(`${name}: ${{ start: "started", stop: "stopped", restart: "started again", enable: "enabled", disable: "disabled", refresh: "lists fetched again" }[verb]}.`);
-    } catch (error) { toast(error.message, "bad"); }
+    } catch (error) { complain(error); }
     draw();
     fetchMore();
   };
@@ -75,7 +75,7 @@ export function serversView(place) {
     const known = { ...more, ...server };
     const offers = more?.offers ?? server.offers ?? {};
     const verbs = server.state === "disabled" || more?.enabled === false ? [["Enable", "enable"]] : [...(["ready", "starting", "backing_off"].includes(server.state) ? [["Restart", "restart"], ["Stop", "stop"]] : [["Start", "start"]]), ["Fetch lists again", "refresh"], ["Disable", "disable"]];
-    const level = h("select", { "data-key": "level", "aria-label": "Log level", onchange: () => send("PUT", apiPath("servers", name, "log_level"), { level: level.value }).then(() => toast(`${name} sends ${level.value} and above.`), (error) => toast(error.message, "bad")) },
+    const level = h("select", { "data-key": "level", "aria-label": "Log level", onchange: () => send("PUT", apiPath("servers", name, "log_level"), { level: level.value }).then(() => toast(`${name} sends ${level.value} and above.`), (error) => complain(error)) },
       h("option", { value: "", disabled: true, selected: !more?.log_level }, "as it likes"), LEVELS.map((one) => h("option", { value: one, selected: more?.log_level === one }, one)));
     const pairs = [["Target", h("code.breakable", safeText(known.target ?? ""))], ["Calls itself", itself(known.calls_itself)], ["Era", known.era], ["Revision", known.revision], ["Process", known.process_id], ["Started", plural(known.starts ?? 0, "time")],
       ["Offers", offered(offers, name)], ["Requests", known.requests ? `${known.requests.issued} issued, ${known.requests.open} open` : null], ["Log level", server.state === "ready" ? level : null]];
@@ -130,7 +130,7 @@ function pinsSection(name, pins) {
       const { tools } = await get(apiPath("pins", name));
       const drifted = tools.filter((tool) => tool.state === "drifted" || tool.state === "not_locked");
       const accept = (tool) => async () => {
-        try { await post(apiPath("pins", name, "accept"), { tools: [{ name: tool.name, definition: tool.definition }] }); toast(`${tool.name}: the definition of now is pinned.`); show(); } catch (error) { toast(error.message, "bad"); }
+        try { await post(apiPath("pins", name, "accept"), { tools: [{ name: tool.name, definition: tool.definition }] }); toast(`${tool.name}: the definition of now is pinned.`); show(); } catch (error) { complain(error); }
       };
       fill(place, drifted.length ? drifted.map((tool) => h("section.drift", h("h3", tool.name, " ", chip("drifted", "bad")), diffView(tool.lines), h("p.actions", button("Accept the definition of now", accept(tool))))) : h("p.small.muted", "None has changed."));
     } catch (error) { fill(place, failure(error)); }

@@ -2,7 +2,7 @@
 // and draw at most once a frame.
 
 import { follow, get } from "./api.js";
-import { safeText } from "./dom.js";
+import { plural, safeText } from "./dom.js";
 
 const MOST_LOG = 20000;
 const MOST_SPANS = 5000;
@@ -17,10 +17,14 @@ export const store = {
   questions: new Map(),
   log: [],
   logDropped: 0,
+  missed: 0,
+  gaps: 0,
   subscriptions: [],
   calls: [],
-  missed: 0,
+  // What was announced of lists since they were fetched: {server, kind, isStart}; none means all.
+  outdated: [],
   connection: "starting",
+  trouble: "",
 };
 
 const listeners = new Map();
@@ -52,20 +56,44 @@ export function changed(topic) {
   else { requestAnimationFrame(draw); setTimeout(draw, 250); }
 }
 
-let reading = null;
+// Events that came while a snapshot is fetched, and the number of the last event that it has seen.
+let reading = null, again = false, asOf = 0;
 let stream = null;
 
 // Takes the snapshot and follows the events after it.
 export async function begin() {
   await takeSnapshot();
+  store.seq = asOf;
   stream = follow(() => `/events?host=${store.startedMs}`, {
     lastId: () => store.seq,
     onevent,
-    onstate(state) {
+    onstate(state, why) {
       store.connection = state;
+      store.trouble = why;
       changed("connection");
     },
   });
+  document.addEventListener("visibilitychange", sharePlaces);
+  if (document.hidden) sharePlaces();
+}
+
+const HIDDEN_MS = 2000;
+let giveBack = () => {};
+
+// Browsers keep six connections to one address, and a stream takes one for good. So tabs that are
+// not seen give theirs back, all but one of them, which goes on to count questions in its title.
+function sharePlaces() {
+  giveBack();
+  if (!document.hidden) { stream.pause(false); return; }
+  const waiting = new AbortController();
+  const timer = setTimeout(() => stream.pause(true), HIDDEN_MS);
+  giveBack = () => { clearTimeout(timer); waiting.abort(); };
+  const hold = () => new Promise((done) => {
+    clearTimeout(timer);
+    stream.pause(false);
+    giveBack = done;
+  });
+  navigator.locks?.request("attache-hidden", { signal: waiting.signal }, hold).catch(() => {});
 }
 
 export const retryNow = () => stream?.retryNow();
@@ -73,56 +101,72 @@ export const retryNow = () => stream?.retryNow();
 export const cutStream = () => stream?.cut();
 
 function onevent(name, data) {
-  if (name === "reset") { takeSnapshot(true); return; }
-  if (reading) { reading.push(data); return; }
-  apply(data);
+  if (name === "reset") beginAnew(data);
+  else if (reading) reading.push(data);
+  else apply(data);
 }
 
-async function takeSnapshot(afterGap = false) {
-  if (reading) return;
+// The events up to this one are not to be had any more, or are of another host.
+function beginAnew({ seq, started_ms }) {
+  if (started_ms === store.startedMs) lost({ at_ms: Date.now() }, seq - store.seq);
+  store.seq = seq;
+  outdated();
+  // Without a snapshot nothing that is shown can be trusted: the next connection begins anew too.
+  takeSnapshot().catch(() => { store.startedMs = 0; cutStream(); });
+}
+
+async function takeSnapshot() {
+  if (reading) { again = true; return; }
   reading = [];
   try {
-    const snapshot = await get("/snapshot");
-    if (store.startedMs !== snapshot.started_ms) {
-      store.startedMs = snapshot.started_ms;
-      store.spans = [];
-    } else if (afterGap && snapshot.seq > store.seq) {
-      store.missed += snapshot.seq - store.seq;
-      line({ at_ms: snapshot.at_ms }, "gap", `${snapshot.seq - store.seq} events came faster than they could be shown; the log files have their lines`);
-    }
-    store.seq = snapshot.seq;
-    store.console = snapshot.console;
-    store.servers = new Map(snapshot.servers.map((server) => [server.name, server]));
-    store.requests = new Map(snapshot.requests.map((request) => [request.request, { ...request }]));
-    store.questions = new Map(snapshot.questions.map((question) => [question.id, question]));
-    store.subscriptions = snapshot.subscriptions ?? [];
-    store.calls = snapshot.calls ?? [];
-    const known = new Map(store.spans.map((span) => [span.request, span]));
-    for (const ended of snapshot.recent ?? []) if (!known.get(ended.request)?.ending) known.set(ended.request, { ...ended, ending: ended.ending ?? "ended" });
-    for (const open of snapshot.requests) if (!known.has(open.request)) known.set(open.request, store.requests.get(open.request));
-    store.spans = [...known.values()].sort((a, b) => a.since_ms - b.since_ms);
-    for (const topic of ["servers", "requests", "questions", "snapshotcalls"]) changed(topic);
-    if (afterGap) changed("lists");
+    do { again = false; useSnapshot(await get("/snapshot")); } while (again);
   } finally {
     const waiting = reading;
     reading = null;
-    for (const event of waiting) apply(event);
+    waiting.forEach(apply);
   }
 }
 
+function useSnapshot(snapshot) {
+  if (store.startedMs !== snapshot.started_ms) {
+    store.startedMs = snapshot.started_ms;
+    store.spans = [];
+  }
+  asOf = snapshot.seq;
+  store.console = snapshot.console;
+  store.servers = new Map(snapshot.servers.map((server) => [server.name, server]));
+  store.requests = new Map(snapshot.requests.map((request) => [request.request, { ...request }]));
+  store.questions = new Map(snapshot.questions.map((question) => [question.id, question]));
+  store.subscriptions = snapshot.subscriptions ?? [];
+  store.calls = snapshot.calls ?? [];
+  const known = new Map(store.spans.map((span) => [span.request, span]));
+  for (const ended of snapshot.recent ?? []) if (!known.get(ended.request)?.ending) known.set(ended.request, { ...ended, ending: ended.ending ?? "ended" });
+  for (const open of snapshot.requests) if (!known.has(open.request)) known.set(open.request, store.requests.get(open.request));
+  store.spans = [...known.values()].sort((a, b) => a.since_ms - b.since_ms);
+  for (const topic of ["servers", "requests", "questions", "snapshotcalls"]) changed(topic);
+}
+
+// What a snapshot tells as well; lines of logs and updates come as events only.
+const IN_SNAPSHOT = ["added", "removed", "state", "sent", "progress", "ended", "asked", "answered", "withdrawn"];
+
+function outdated(server, kind, isStart = false) {
+  store.outdated.push({ server, kind, isStart });
+  changed("lists");
+}
+
 function apply(event) {
-  if (event.seq <= store.seq && event.event !== "missed") return;
-  store.seq = Math.max(store.seq, event.seq);
-  (APPLY[event.event] ?? (() => {}))(event, event.server);
+  if (event.seq <= store.seq) return;
+  store.seq = event.seq;
+  if (event.seq > asOf || !IN_SNAPSHOT.includes(event.event)) APPLY[event.event]?.(event, event.server);
 }
 
 const APPLY = {
   added(event, name) {
     store.servers.set(name, { name, state: event.state, target: event.target, since_ms: event.at_ms, starts: 0 });
     changed("servers");
-    changed("lists");
+    outdated();
   },
-  removed(event, name) { store.servers.delete(name); changed("servers"); changed("lists"); },
+  removed(event, name) { store.servers.delete(name); changed("servers"); outdated(); },
   state(event, name) {
     const server = store.servers.get(name) ?? { name };
     const before = server.state;
@@ -131,7 +175,7 @@ const APPLY = {
     store.servers.set(name, server);
     if (before !== event.state) line(event, event.state === "parked" || event.state === "backing_off" ? "error" : "state", `${event.state.replace("_", " ")}${event.cause ? `: ${event.cause}` : ""}`);
     changed("servers");
-    if (event.state === "ready" || event.state === "stopped") changed("lists");
+    if (event.state === "ready" || event.state === "disabled") outdated(name, null, true);
   },
   sent(event, name) {
     const sent = { request: event.request, server: name, method: event.method, about: event.about, origin: event.origin, since_ms: event.at_ms };
@@ -160,7 +204,7 @@ const APPLY = {
   withdrawn(event) { store.questions.delete(event.question); changed("questions"); },
   log(event) { line(event, event.level, typeof event.data === "string" ? event.data : JSON.stringify(event.data), event.logger); },
   stderr(event) { line(event, "stderr", event.line); },
-  list_changed() { changed("lists"); },
+  list_changed(event, name) { outdated(name, event.list); },
   resource_updated(event, name) {
     for (const one of store.subscriptions) if (one.server === name && one.uri === event.uri) one.updates = (one.updates ?? 0) + 1;
     for (const hear of updateListeners) hear(name, event.uri);
@@ -169,14 +213,26 @@ const APPLY = {
   defect(event) { line(event, "warning", `defect: ${event.problem}`); },
   not_stored(event) { line(event, "warning", `not stored: ${event.problem}`); },
   notification(event) { line(event, "debug", event.method); },
-  missed(event) { store.missed += event.count; line(event, "gap", `${event.count} events were missed here`); takeSnapshot(); },
-  gap(event) { line(event, "gap", "events were missed here"); },
+  missed(event, name) {
+    lost(event, event.count);
+    // What a server said too fast may have been that a list changed.
+    if (name) outdated(name);
+  },
+  gap(event) { line(event, "gap", "The connection was cut here; what the server said meanwhile is lost."); outdated(event.server); },
 };
 
 const updateListeners = new Set();
 export function onResourceUpdated(hear) {
   updateListeners.add(hear);
   return () => updateListeners.delete(hear);
+}
+
+// Everything that cannot be shown is told by its number, where it would stand.
+function lost(event, many) {
+  if (many <= 0) return;
+  store.missed += many;
+  store.gaps++;
+  line(event, "gap", `${plural(many, "message")} came faster than they could be shown.`);
 }
 
 function line(event, level, text, logger) {

@@ -4,7 +4,7 @@ import { apiPath, get, query } from "./api.js";
 import { argumentsBlock, calls, callResult, copyAs, endingChip, runTool, runningLine, wholeCall } from "./calls.js";
 import { listNotes, listOf, load } from "./catalog.js";
 import { diffView } from "./diff.js";
-import { button, bytes, chip, duration, empty, failure, fill, h, isSubmit, plural, say, timeOf, toast } from "./dom.js";
+import { button, bytes, chip, complain, duration, empty, failure, fill, h, isSubmit, plural, say, timeOf, toast } from "./dom.js";
 import { FormView } from "./form.js";
 import { jsonText } from "./json.js";
 import { back, listView, noteLines, welcome } from "./pane.js";
@@ -140,7 +140,7 @@ async function argumentsOf(from) {
     if (from.startsWith("call-")) return (await wholeCall(Number(from.slice(5)))).arguments_json;
     return (await get(`/history/${from.slice(4)}`)).began?.arguments_json;
   } catch (error) {
-    toast(error.message, "bad");
+    complain(error);
     return null;
   }
 }

@@ -22,6 +22,9 @@ export function drawWidget(parts) {
   }
 }
 
+// What a person entered; a field that came later names its place in the schema.
+export const entering = (field, text) => ({ do: "enter", path: field.path, text, place: field.fromExpansion ? field.place : undefined });
+
 function described({ field, ids, problems }) {
   const by = [field.description || field.kind.widget !== "boolean" ? ids.hint : "", problems.length ? ids.problem : ""].filter(Boolean).join(" ");
   return { "aria-describedby": by || null, "aria-invalid": problems.length ? "true" : null, "aria-required": field.required ? "true" : null };
@@ -79,7 +82,7 @@ function booleanWidget(parts) {
   const options = [["yes", "true"], ["no", "false"]];
   if (!field.required) options.unshift(["unset", "unset"]);
   return radios(parts, options, value.set && !value.null ? value.text : "unset", (word) =>
-    form.edit(word === "unset" ? { do: "unset", path: field.path } : { do: "enter", path: field.path, text: word, place: field.fromExpansion ? field.place : undefined }));
+    form.edit(word === "unset" ? { do: "unset", path: field.path } : entering(field, word)));
 }
 
 function choiceWidget(parts) {
@@ -94,7 +97,7 @@ function choiceWidget(parts) {
   const select = h("select", { id: ids.input, "data-key": key, disabled: field.read_only, ...described(parts), onchange: () => {
     form.touched.add(key);
     const option = options[Number(select.value)];
-    form.edit(option ? { do: "enter", path: field.path, text: option.label, place: field.fromExpansion ? field.place : undefined } : { do: "unset", path: field.path });
+    form.edit(option ? entering(field, option.label) : { do: "unset", path: field.path });
   } }, h("option", { value: "" }, field.required ? "Choose…" : "unset"),
   options.map((option, index) => h("option", { value: String(index), selected: value.set && option.label === value.text }, shown(option))));
   return select;
@@ -113,7 +116,7 @@ function multiWidget(parts) {
   const flip = (option) => {
     form.touched.add(key);
     const next = options.filter((other) => (other === option ? !isChosen(other) : isChosen(other)));
-    form.edit({ do: "enter", path: field.path, text: `[${next.map(exact).join(",")}]`, place: field.fromExpansion ? field.place : undefined });
+    form.edit(entering(field, `[${next.map(exact).join(",")}]`));
   };
   return h("div.checks", options.map((option, index) => h("label", h("input", { type: "checkbox", "data-key": `${key}:${index}`, checked: isChosen(option), disabled: field.read_only, onchange: () => flip(option) }), h("span", option.title ?? option.label))));
 }

@@ -4,11 +4,14 @@ use std::sync::Arc;
 
 use attache::Host;
 use attache::host::questions::{Attached, Topic};
+use attache::protocol::{Prompt, Tool};
 use attache::server::http::{HttpSettings, Unfinished};
 use tokio::sync::{Semaphore, watch};
 
 use crate::calls::Calls;
 use crate::guard::Names;
+use crate::opening::OpeningCode;
+use crate::recent::Recent;
 use crate::subscriptions::Subscriptions;
 use crate::token::{Token, WrongTokens};
 
@@ -31,11 +34,14 @@ pub(crate) struct Console {
     pub(crate) names: Names,
     pub(crate) settings: HttpSettings,
     pub(crate) wrong_tokens: WrongTokens,
+    pub(crate) opening: OpeningCode,
     pub(crate) bodies: Unfinished,
     pub(crate) streams: Arc<Semaphore>,
     pub(crate) running: Semaphore,
     pub(crate) calls: Arc<Calls>,
     pub(crate) subscriptions: Arc<Subscriptions>,
+    pub(crate) tools: Recent<Tool>,
+    pub(crate) prompts: Recent<Prompt>,
     pub(crate) started_ms: u64,
     /// Whether streams shall end, so that the server can.
     pub(crate) closing: watch::Sender<bool>,
@@ -52,6 +58,9 @@ impl Console {
             running: Semaphore::new(MOST_RUNNING),
             calls: Arc::default(),
             subscriptions: Arc::default(),
+            tools: Recent::default(),
+            prompts: Recent::default(),
+            opening: OpeningCode::default(),
             wrong_tokens: WrongTokens::default(),
             started_ms: host.snapshot().started_ms,
             closing: watch::Sender::new(false),

@@ -1,13 +1,13 @@
 //! Forms: a schema and what was filled in so far come in, fields and problems go out.
 //!
-//! Nothing is kept here between two requests: the page holds the state and gives it back. What a
+//! No state is kept here between two requests: the page holds it and gives it back. What a
 //! field is, what a text means and what is wrong with it is the form model's business.
 
 use std::sync::Arc;
 
 use attache::host::Error;
 use attache::host::questions::QuestionKind;
-use attache::protocol::{Json, Prompt, Tool};
+use attache::protocol::{Json, Prompt};
 use attache_view::form::{CarriedState, Choice, Field, Form, Path, Place, Problem, State};
 use attache_view::{Object, Value, indented, uri_template};
 use axum::response::Response;
@@ -21,6 +21,7 @@ use crate::error::ApiError;
 use crate::form_edits::{Edit, apply, options};
 use crate::lists::known_server;
 use crate::questions;
+use crate::recent::Recent;
 
 /// A form as it is filled in.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -124,7 +125,7 @@ struct RefusedEdit {
 
 pub(crate) async fn fill(console: Arc<Console>, asked: Asked) -> Result<Response, ApiError> {
     let wanted: FillForm = asked.body()?;
-    let form = form_of(&console, &wanted.of).await?;
+    let form = form_of(&console, &wanted.of, wanted.state.is_none()).await?;
     let mut state = match wanted.state {
         Some(carried) => State::try_from(carried).map_err(|error| {
             ApiError::bad(&format!("the state of the form cannot be read: {error}"))
@@ -174,14 +175,16 @@ fn view(form: &Form, state: &State, expanded: Vec<Field>, refused: Vec<RefusedEd
     }
 }
 
-async fn form_of(console: &Console, of: &Of) -> Result<Form, ApiError> {
+async fn form_of(console: &Console, of: &Of, is_new: bool) -> Result<Form, ApiError> {
     match of {
         Of::Tool { server, name } => {
-            let tool: Tool = listed(console, server, name, "tool").await?;
+            let named = ("tool", server.as_str(), name.as_str());
+            let tool = listed(console, &console.tools, named, is_new).await?;
             Ok(Form::of_tool(&tool))
         }
         Of::Prompt { server, name } => {
-            let prompt: Prompt = listed(console, server, name, "prompt").await?;
+            let named = ("prompt", server.as_str(), name.as_str());
+            let prompt = listed(console, &console.prompts, named, is_new).await?;
             Ok(form_of_prompt(&prompt))
         }
         Of::Template { uri_template, .. } => {
@@ -210,15 +213,21 @@ async fn form_of(console: &Console, of: &Of) -> Result<Form, ApiError> {
     }
 }
 
+/// What a form is of. A form that is begun wants it as it is now; each edit of it does not.
 async fn listed<T: crate::lists::Entry + Clone>(
     console: &Console,
-    server: &str,
-    name: &str,
-    kind: &'static str,
+    recent: &Recent<T>,
+    (kind, server, name): (&'static str, &str, &str),
+    is_new: bool,
 ) -> Result<T, ApiError> {
     let server = known_server(console, server)?;
-    let all = console.host.list::<T>().server(server.as_str()).await?;
+    if let Some(known) = recent.get(&server, name).filter(|_| !is_new) {
+        return Ok(known);
+    }
+    let list = console.host.list::<T>().server(server.as_str());
+    let all = list.or_latest().await?;
     if let Some(found) = all.entries.iter().find(|it| it.entry.name() == name) {
+        recent.keep(&server, &found.entry);
         return Ok(found.entry.clone());
     }
     if let Some(error) = all.servers.iter().find_map(|answer| answer.error.as_ref()) {

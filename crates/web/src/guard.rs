@@ -12,6 +12,7 @@ use axum::http::header::{AUTHORIZATION, HOST, ORIGIN};
 use axum::http::{HeaderMap, HeaderName, StatusCode};
 
 use crate::error::ApiError;
+use crate::opening::OpeningCode;
 use crate::token::{Token, WrongTokens};
 
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
@@ -103,9 +104,10 @@ impl Names {
     }
 }
 
-/// Refuses a request without the token.
+/// Refuses a request without the token. Where it may be asked for, a code opens too.
 pub(crate) fn admit(
     token: &Token,
+    opening: Option<&OpeningCode>,
     wrong: &WrongTokens,
     headers: &HeaderMap,
     peer: Option<&Peer>,
@@ -121,6 +123,13 @@ pub(crate) fn admit(
     match given {
         None => Err(unauthorized("a bearer token is required")),
         Some(given) if token.is(given) => Ok(()),
+        Some(given)
+            if opening.is_some_and(|code| {
+                code.redeem(given, peer.map(|Peer(peer)| peer.port()), Instant::now())
+            }) =>
+        {
+            Ok(())
+        }
         Some(_) => {
             let noted = peer.is_none_or(|Peer(peer)| wrong.note(peer.ip(), Instant::now()));
             match noted {

@@ -41,11 +41,16 @@ pub(crate) fn shrunk_script(text: &str) -> String {
     let mut tokens = Tokens::new(text);
     let mut script = String::with_capacity(text.len());
     let mut gap = Gap::None;
+    let mut ends = Ends::default();
     while let Some((token, kind)) = tokens.next() {
         match kind {
             Kind::Space => gap = gap.max(Gap::Space),
             Kind::Break => gap = Gap::Break,
             _ => {
+                if token == "}" && ends.is_superfluous {
+                    script.pop();
+                }
+                ends.follow(token);
                 let (before, after) = (script.chars().next_back(), token.chars().next());
                 if let (Some(before), Some(after)) = (before, after) {
                     script.extend(gap.kept(before, after));
@@ -56,6 +61,34 @@ pub(crate) fn shrunk_script(text: &str) -> String {
         }
     }
     script
+}
+
+/// Which semicolons end a statement that the brace behind them ends as well. One that is an empty
+/// statement itself, as behind the head of a loop, is none of them.
+#[derive(Default)]
+struct Ends<'a> {
+    /// For each open parenthesis: whether the head of a statement is in it.
+    heads: Vec<bool>,
+    last: &'a str,
+    wants_statement: bool,
+    is_superfluous: bool,
+}
+
+impl<'a> Ends<'a> {
+    fn follow(&mut self, token: &'a str) {
+        self.is_superfluous = token == ";" && !self.wants_statement;
+        self.wants_statement = match token {
+            "(" => {
+                let is_head = ["if", "for", "while", "with", "await"].contains(&self.last);
+                self.heads.push(is_head);
+                false
+            }
+            ")" => self.heads.pop().unwrap_or_default(),
+            "else" | "do" => true,
+            _ => false,
+        };
+        self.last = token;
+    }
 }
 
 /// What stood between two tokens.
@@ -278,7 +311,7 @@ mod tests {
         check("a\n  .b()\n  .c();", "a.b().c();");
         check(
             "const f = async (x) => {\n  return x;\n};",
-            "const f=async(x)=>{return x;};",
+            "const f=async(x)=>{return x};",
         );
     }
 
@@ -292,6 +325,14 @@ mod tests {
         check("return\n{ a }", "return\n{a}");
         check("a++\nb", "a++\nb");
         check("a\n++b", "a\n++b");
+    }
+
+    #[test]
+    fn semicolons_that_are_statements_stay() {
+        check("{ while (a(b)); }", "{while(a(b));}");
+        check("{ for (;;) ; }", "{for(;;);}");
+        check("{ if (a) b(); else ; }", "{if(a)b();else;}");
+        check("{ a(b); }", "{a(b)}");
     }
 
     #[test]
@@ -330,6 +371,9 @@ mod tests {
                     let is_gap = matches!(kind, Kind::Space | Kind::Break);
                     let lines = token.lines().count();
                     assert!(is_gap || lines == 1, "{name}: {token}");
+                    if token == "}" && tokens.last().is_some_and(|last| last == ";") {
+                        tokens.pop();
+                    }
                     tokens.extend((!is_gap).then(|| token.to_owned()));
                 }
                 assert!(reader.templates.is_empty(), "{name}: a template is open");

@@ -206,7 +206,8 @@ pub(crate) async fn list<T: Entry>(
     let limit = usize::try_from(limit).unwrap_or(usize::MAX);
     let patience = asked.query_number("starting_after_ms")?;
     let patience = Duration::from_millis(patience.unwrap_or(STARTING_AFTER_MS));
-    let mut list = console.host.list::<T>().starting_after(patience);
+    let mut list = console.host.list::<T>().or_latest();
+    list = list.starting_after(patience);
     if let Some(server) = asked.query("server") {
         list = list.server(known_server(&console, server)?.as_str());
     }

@@ -22,6 +22,9 @@ use crate::{guard, page, table};
 /// What all routes of the API begin with.
 pub(crate) const BASE: &str = "/api/v1";
 
+/// Where the token is given for a code.
+pub(crate) const TOKEN: &str = "/token";
+
 /// One route of the API.
 #[derive(Clone)]
 pub(crate) struct Route {
@@ -173,7 +176,15 @@ async fn guarded(State(console): State<Arc<Console>>, request: Request, next: Ne
     let checked = console.names.check(headers).and_then(|()| match is_api {
         true => {
             let peer = request.extensions().get::<Peer>();
-            guard::admit(&console.token, &console.wrong_tokens, headers, peer)
+            let is_opening = request.uri().path().strip_prefix(BASE) == Some(TOKEN);
+            let opening = is_opening.then_some(&console.opening);
+            guard::admit(
+                &console.token,
+                opening,
+                &console.wrong_tokens,
+                headers,
+                peer,
+            )
         }
         false => Ok(()),
     });

@@ -14,7 +14,7 @@ use crate::console::{Console, settings};
 use crate::guard::{Names, Scheme};
 use crate::routes::router;
 use crate::tls::Tls;
-use crate::token::Token;
+use crate::token::{NoRandomness, Token};
 
 /// How often a free port of one family is tried in the other.
 const PORT_ATTEMPTS: usize = 16;
@@ -137,6 +137,20 @@ impl Server {
 
     /// The link that opens the page, with the token in its fragment, which browsers do not send.
     pub fn link(&self) -> String {
+        format!("{}/#token={}", self.place(), self.console.token.as_str())
+    }
+
+    /// A link that opens the page once, for a command line that others can see.
+    pub fn opening_link(&self) -> Result<String, NoRandomness> {
+        let address = self.listeners.addresses.first();
+        let code = self
+            .console
+            .opening
+            .issue(address.map_or(0, SocketAddr::port))?;
+        Ok(format!("{}/#code={}", self.place(), code.as_str()))
+    }
+
+    fn place(&self) -> String {
         let address = self.listeners.addresses.first();
         let address = address.copied().unwrap_or((Ipv4Addr::LOCALHOST, 0).into());
         let ip = match address.ip() {
@@ -145,13 +159,12 @@ impl Server {
         };
         let name = self.name.as_deref().unwrap_or(&ip);
         let port = address.port();
-        let place = match self.exposure {
+        match self.exposure {
             Exposure::Loopback => format!("http://{name}:{port}"),
             Exposure::Tls(_) => format!("https://{name}:{port}"),
             // Which port the proxy has is not known here; mostly it is the usual one.
             Exposure::ProxyTerminatesTls => format!("https://{name}"),
-        };
-        format!("{place}/#token={}", self.console.token.as_str())
+        }
     }
 
     /// Serves until `shutdown` ends; streams end with it, and other requests are let end.

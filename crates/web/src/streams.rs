@@ -34,6 +34,8 @@ const ALIVE: Duration = Duration::from_secs(15);
 const AHEAD: usize = 16;
 /// How many bytes of events one piece has, about.
 const PIECE: usize = 64 * 1024;
+/// How many bytes of events wait beyond the pieces, lines of logs left aside.
+const MOST_WAITING: usize = 16 * PIECE;
 
 /// What the stream of events takes.
 pub(crate) const EVENTS_QUERY: &[Query] = &[
@@ -156,39 +158,89 @@ impl Reading {
 }
 
 /// Writes events for as long as there is a reader.
+///
+/// A reader that is slower than a server that floods its log loses lines, which are counted and told
+/// in their place. All other events wait for it, because they say what is; only if too many of them
+/// wait, the host's ring runs over, and the reader begins anew.
 async fn follow(console: Arc<Console>, mut reading: Reading, pieces: mpsc::Sender<Bytes>) {
+    let mut waiting = Waiting::default();
     loop {
-        let mut piece = reading.begins_with.take().unwrap_or_default();
-        if piece.is_empty() {
-            match tokio::time::timeout(ALIVE, reading.events.next()).await {
-                Err(_) => piece.push_str(": alive\n\n"),
+        if let Some(first) = reading.begins_with.take() {
+            waiting.text.push_str(&first);
+        }
+        tokio::select! {
+            place = pieces.reserve(), if !waiting.is_empty() => match place {
+                Ok(place) => place.send(waiting.take()),
+                Err(_) => return,
+            },
+            event = reading.events.next(), if waiting.text.len() < MOST_WAITING => match event {
                 // The host is gone, and so is the console.
-                Ok(None) => return,
-                Ok(Some(event)) => {
-                    if is_gap(&event) {
-                        reading = Reading::after(&console, reading.seen);
-                        continue;
-                    }
+                None => return,
+                Some(event) if is_gap(&event) => reading = Reading::after(&console, reading.seen),
+                Some(event) => {
                     reading.seen = event.seq;
-                    piece.push_str(&written(&event));
+                    waiting.add(&event);
                 }
+            },
+            () = tokio::time::sleep(ALIVE), if waiting.is_empty() => {
+                waiting.text.push_str(": alive\n\n");
             }
         }
-        // What is there already goes with it.
-        while piece.len() < PIECE {
-            let Some(event) = reading.events.try_next() else {
-                break;
-            };
-            if is_gap(&event) {
-                reading = Reading::after(&console, reading.seen);
-                break;
-            }
-            reading.seen = event.seq;
-            piece.push_str(&written(&event));
-        }
-        if pieces.send(piece.into()).await.is_err() {
+    }
+}
+
+/// Events that were not sent yet.
+#[derive(Default)]
+struct Waiting {
+    text: String,
+    lost: Lost,
+}
+
+/// Lines that are told by their number only.
+#[derive(Default)]
+struct Lost {
+    count: u64,
+    /// The last of them.
+    seq: u64,
+    at_ms: u64,
+}
+
+impl Waiting {
+    fn is_empty(&self) -> bool {
+        self.text.is_empty() && self.lost.count == 0
+    }
+
+    fn add(&mut self, event: &Event) {
+        let is_line = matches!(
+            event.kind,
+            EventKind::Log { .. } | EventKind::Stderr { .. } | EventKind::Notification { .. }
+        );
+        if is_line && self.text.len() >= PIECE {
+            let (seq, at_ms) = (event.seq, event.at_ms);
+            let count = self.lost.count + 1;
+            self.lost = Lost { count, seq, at_ms };
             return;
         }
+        self.tell_lost();
+        self.text.push_str(&written(event));
+    }
+
+    fn tell_lost(&mut self) {
+        let Lost { count, seq, at_ms } = std::mem::take(&mut self.lost);
+        if count > 0 {
+            let event = Event {
+                seq,
+                at_ms,
+                server: None,
+                kind: EventKind::Missed { count },
+            };
+            self.text.push_str(&written(&event));
+        }
+    }
+
+    fn take(&mut self) -> Bytes {
+        self.tell_lost();
+        std::mem::take(&mut self.text).into()
     }
 }
 
@@ -199,14 +251,10 @@ fn is_gap(event: &Event) -> bool {
 
 /// An event as the stream has it. JSON has no line breaks, so it is one line of data.
 fn written(event: &Event) -> String {
-    #[derive(serde::Deserialize)]
-    struct Named<'a> {
-        #[serde(borrow)]
-        event: std::borrow::Cow<'a, str>,
-    }
     let data = serde_json::to_string(event).unwrap_or_default();
-    let named: Result<Named<'_>, _> = serde_json::from_str(&data);
-    let name = named.map(|it| it.event.into_owned()).unwrap_or_default();
+    // Before it stand numbers and a name whose quotes are escaped, so the first is the field itself.
+    let name = data.split_once("\"event\":\"").map_or("", |(_, rest)| rest);
+    let name = name.split_once('"').map_or("", |(name, _)| name);
     format!("id: {}\nevent: {name}\ndata: {data}\n\n", event.seq)
 }
 
@@ -313,4 +361,66 @@ where
     // Keeps proxies from collecting events.
     headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
     Ok(response)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn event(seq: u64, kind: EventKind) -> Event {
+        Event {
+            seq,
+            at_ms: 7,
+            server: "notes".parse().ok(),
+            kind,
+        }
+    }
+
+    /// Fault 49: a reader that is too slow for a flood is told how many lines it did not get.
+    #[test]
+    fn lines_beyond_a_piece_are_counted_where_they_would_stand_and_nothing_else_is() {
+        let line = |seq| {
+            event(
+                seq,
+                EventKind::Stderr {
+                    line: "x".repeat(1000),
+                },
+            )
+        };
+        let mut waiting = Waiting::default();
+        let lines = 200;
+        for seq in 1..=lines {
+            waiting.add(&line(seq));
+        }
+        waiting.add(&event(lines + 1, EventKind::Removed));
+        waiting.add(&line(lines + 2));
+        let text = String::from_utf8(waiting.take().to_vec()).unwrap();
+        assert!(waiting.is_empty());
+        let kept = text.matches("event: stderr").count() as u64;
+        assert!(kept < lines);
+        let missed = lines - kept;
+        let told = format!(
+            "id: {lines}\nevent: missed\ndata: {{\"seq\":{lines},\"at_ms\":7,\"event\":\"missed\",\"count\":{missed}}}\n\n\
+             id: 201\nevent: removed\n"
+        );
+        assert!(text.contains(&told), "{text}");
+        assert!(
+            text.ends_with("\"event\":\"missed\",\"count\":1}\n\n"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn an_event_is_named_by_its_own_field() {
+        let data = attache::protocol::Json::parse(r#"{"event":"asked"}"#).unwrap();
+        let log = event(
+            3,
+            EventKind::Log {
+                level: "info".into(),
+                logger: None,
+                data,
+            },
+        );
+        assert!(written(&log).starts_with("id: 3\nevent: log\n"));
+    }
 }

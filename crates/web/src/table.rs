@@ -3,11 +3,11 @@
 use attache::protocol::{Prompt, Resource, ResourceTemplate, Tool};
 
 use crate::routes::Answers::{Accepted, Created, Events, Nothing};
-use crate::routes::{Query, Route};
+use crate::routes::{Query, Route, TOKEN};
 use crate::servers::Empty;
 use crate::{
-    calling, copy, forms, history, lists, openapi, pins, questions, reading, servers, streams,
-    subscriptions, tools,
+    calling, copy, forms, history, lists, openapi, opening, pins, questions, reading, servers,
+    streams, subscriptions, tools,
 };
 
 const WAIT: &[Query] = &[Query {
@@ -30,6 +30,11 @@ fn of_servers() -> Vec<Route> {
             "/snapshot",
             "Everything at this moment, as of one event.",
             streams::snapshot,
+        ),
+        Route::post::<Empty, _, _>(
+            TOKEN,
+            "The token, for the code of an address that was opened in a browser.",
+            opening::token,
         ),
         Route::get(
             "/events",

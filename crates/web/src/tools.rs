@@ -56,12 +56,14 @@ struct ToolView<'a> {
 pub(crate) async fn tool(console: Arc<Console>, asked: Asked) -> Result<Response, ApiError> {
     let server = known_server(&console, asked.part("server"))?;
     let name = asked.part("tool");
-    let tools = console.host.list_tools().server(server.as_str()).await?;
+    let tools = console.host.list_tools().server(server.as_str());
+    let tools = tools.or_latest().await?;
     let found = tools.entries.iter().find(|it| it.entry.name == name);
     let Some(found) = found else {
         return Err(not_listed(&tools, &server, name));
     };
     let tool = &found.entry;
+    console.tools.keep(&server, tool);
     let execution = tool.execution.as_ref();
     let json = Json::from_serialize(tool).unwrap_or_default();
     Ok(ok(&ToolView {
@@ -106,10 +108,16 @@ fn not_listed(tools: &Aggregate<Tool>, server: &ServerName, name: &str) -> ApiEr
 
 /// A tool as it is known without waiting long for its server.
 pub(crate) async fn known_tool(console: &Console, server: &ServerName, name: &str) -> Option<Tool> {
+    if let Some(tool) = console.tools.get(server, name) {
+        return Some(tool);
+    }
     let list = console.host.list_tools().server(server.as_str());
     let known = list
+        .or_latest()
         .remembered_after(KNOWN_AFTER)
         .starting_after(KNOWN_AFTER);
     let mut known = known.await.ok()?.entries.into_iter();
-    known.find(|it| it.entry.name == name).map(|it| it.entry)
+    let tool = known.find(|it| it.entry.name == name)?.entry;
+    console.tools.keep(server, &tool);
+    Some(tool)
 }

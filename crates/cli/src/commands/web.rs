@@ -105,7 +105,13 @@ impl Verb for Web {
         let link = server.link();
         tell(&link, is_remote, output)?;
         if self.open {
+            // An argument of the browser is seen by every user of this machine: no token goes there.
+            let link = server.opening_link();
+            let link = link.map_err(|error| Failure::unexpected(error.to_string()))?;
             tokio::spawn(open(link, output.clone()));
+            // The page asks for tools first: their servers start while the browser does.
+            let tools = host.list_tools();
+            tokio::spawn(async move { tools.await });
         }
         let first = interrupts.clone();
         let stop = async move { first.raised().await };
@@ -235,7 +241,7 @@ async fn open(link: String, output: Output) {
     };
     if let Err(problem) = SystemBrowser.open(&url).await {
         output.note(&format!(
-            "the browser was not opened: {problem}; open the link yourself"
+            "the browser was not opened: {problem}; open the printed link yourself"
         ));
     }
 }

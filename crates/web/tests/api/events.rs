@@ -110,7 +110,10 @@ fn s24_streams_are_bounded_and_end_with_the_console() {
         for _ in 0..16 {
             readers.push(rig.events(0).await);
         }
-        assert_eq!(rig.get("/events").await.status, 503);
+        let refused = rig.get("/events").await;
+        assert_eq!(refused.status, 503);
+        assert_eq!(refused.failure(), ("busy".to_owned(), "console".to_owned()));
+        assert!(refused.body.contains("too many streams"), "{refused:?}");
         assert_eq!(rig.get("/frames").await.status, 503);
         // One that leaves makes room, as soon as that is noticed.
         drop(readers.pop());

@@ -30,7 +30,9 @@ struct Page {
 
 impl Page {
     async fn open() -> Self {
+        // It does not tell when its list changes, so that nobody may rely on what was listed.
         let script = Script::legacy("2025-06-18").tools([tool()]);
+        let script = script.capabilities(json!({"tools": {}}));
         let rig = Rig::new(&[("shop", script)]).await;
         let mut page = Self {
             rig,
@@ -184,5 +186,21 @@ fn prompts_templates_and_schemas_have_forms_too() {
             assert!(status == 400 || status == 404, "{status} for {wrong}");
         }
         rig.close().await;
+    });
+}
+
+/// A person who types sends an edit with every pause: the server is not asked for its list each time.
+#[test]
+fn edits_of_a_form_do_not_ask_the_server_for_its_list() {
+    guarded(async || {
+        let mut page = Page::open().await;
+        for count in 1..=5 {
+            let text = count.to_string();
+            page.edit(json!([{"do": "enter", "path": ["count"], "text": text}]))
+                .await;
+        }
+        let asked = page.rig.launches[0].received_of("tools/list").unwrap();
+        assert_eq!(asked.len(), 1, "{asked:?}");
+        page.rig.close().await;
     });
 }

@@ -27,6 +27,8 @@ fn main() -> ExitCode {
         opening::the_link_opens_the_page_and_the_token_leaves_the_address,
         opening::a_page_without_its_token_says_what_to_run,
         opening::the_page_is_small_and_needs_few_requests,
+        opening::s1_the_address_that_a_browser_is_started_with_opens_the_page_once,
+        opening::a_dozen_tabs_are_all_usable,
         filling::every_kind_of_widget_fills_the_arguments_exactly,
         filling::form_and_json_edit_one_value_and_a_wrong_one_is_sent_only_on_purpose,
         running::progress_moves_and_the_result_is_drawn,
@@ -44,7 +46,7 @@ fn main() -> ExitCode {
         refusing::s1_s2_strangers_in_the_browser_are_refused,
         refusing::s13_text_of_a_server_is_only_text,
         large::ten_thousand_tools_are_drawn_and_filtered_by_screenfuls,
-        large::a_hundred_thousand_log_lines_take_no_more_memory,
+        large::a_hundred_thousand_log_lines_take_no_more_memory_and_none_is_lost_untold,
     ];
     let listed = std::env::args().any(|argument| argument == "--list");
     if !listed {

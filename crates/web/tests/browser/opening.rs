@@ -1,10 +1,14 @@
 //! How the page begins.
 
+use std::os::unix::fs::PermissionsExt as _;
 use std::time::Instant;
 
+use attache_testkit::scratch::Scratch;
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 
-use super::world::{Console, everything, with_browser, with_console};
+use super::driver::PATIENCE;
+use super::world::{Console, console, everything, with_browser, with_console};
 
 pub(crate) fn the_link_opens_the_page_and_the_token_leaves_the_address() {
     with_console(|browser, console| {
@@ -86,5 +90,71 @@ pub(crate) fn the_page_is_small_and_needs_few_requests() {
                 "{name}"
             );
         }
+    });
+}
+
+/// S1: other users see the arguments of a browser. What they see opens nothing any more as soon as
+/// the page is there, and is not the token.
+pub(crate) fn s1_the_address_that_a_browser_is_started_with_opens_the_page_once() {
+    let home = Scratch::new("web-open").unwrap();
+    let opener =
+        "#!/bin/sh\nprintf %s \"$1\" > \"$HOME/part\" && mv \"$HOME/part\" \"$HOME/opened\"\n";
+    home.write("bin/xdg-open", opener).unwrap();
+    let program = home.path().join("bin/xdg-open");
+    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let (mut process, link) = console(home.path(), &["--open", "demo"]);
+    let deadline = Instant::now() + PATIENCE;
+    let address = loop {
+        match std::fs::read_to_string(home.path().join("opened")) {
+            Ok(address) => break address,
+            Err(error) => assert!(Instant::now() < deadline, "{error}"),
+        }
+        std::thread::yield_now();
+    };
+    let (_, token) = link.split_once("#token=").unwrap();
+    assert!(
+        address.contains("/#code=") && !address.contains(token),
+        "{address}"
+    );
+    with_browser(|browser| {
+        browser.open(&address);
+        browser.find(".row .name", "echo");
+        let shown = browser.run("return location.hash", json!([]));
+        assert_eq!(shown, json!("#/tools"));
+        browser.reload();
+        browser.find(".row .name", "echo");
+        // Who comes second is told that there was a first.
+        let first = browser.window();
+        let _second = browser.new_tab();
+        browser.open(&address);
+        browser.find("main", "was used before");
+        browser.close_tab(&first);
+        let said = browser.console();
+        let mut severe = said.iter().filter(|line| line.contains("SEVERE"));
+        assert!(severe.all(|line| line.contains("401")), "{said:?}");
+    });
+    let _ = kill_process(Pid::from_child(&process), Signal::TERM);
+    process.wait().unwrap();
+}
+
+/// A browser opens six connections to one address, and every stream of events takes one: tabs that
+/// are not seen give theirs back.
+pub(crate) fn a_dozen_tabs_are_all_usable() {
+    with_console(|browser, console| {
+        let first = browser.window();
+        let tabs: Vec<String> = (0..12)
+            .map(|_| {
+                let tab = browser.new_tab();
+                browser.open(&console.link);
+                browser.find(".dot.live", "");
+                browser.find(".row .name", "search");
+                tab
+            })
+            .collect();
+        for tab in &tabs {
+            browser.switch(tab);
+            browser.close_tab(&first);
+        }
+        browser.find(".row .name", "search");
     });
 }

@@ -159,7 +159,12 @@ pub(crate) fn console(home: &Path, words: &[&str]) -> (Child, String) {
     ] {
         command.env_remove(variable);
     }
+    // Programs of the test's own home stand for those of the system.
+    let mut path = home.join("bin").into_os_string();
+    path.push(":");
+    path.push(std::env::var_os("PATH").unwrap_or_default());
     command
+        .env("PATH", path)
         .args(["web", "--json"])
         .args(words)
         .env("HOME", home)
