@@ -25,7 +25,7 @@ export function activityView(place) {
   const pane = new ListPane({
     title: "Activity", tokens: ["server", "method", "status", "id", "ms", "about"], rowHeight: 30,
     items: () => [...(paused ?? store.spans)].reverse(),
-    row: (span) => [h("span.cell.time", clock(span.since_ms, true)), h("span.cell.server", span.server), h("span.cell.method", span.method), h("span.cell.about", safeText(span.about ?? "")), h("span.cell.ms", span.ending ? duration(span.after_ms) : "…"), h("span.cell.ending", endingChip(span.ending))],
+    row: (span) => [h("span.cell.time", clock(span.since_ms, true)), h("span.cell.server", span.server), h("span.cell.method", span.method), h("span.cell.about", span.about), h("span.cell.ms", span.ending ? duration(span.after_ms) : "…"), h("span.cell.ending", endingChip(span.ending))],
     open: (span) => { picked = span; drawDetail(); },
     isOpen: (span) => span === picked,
     haystack: (span) => [`${span.method} ${span.about ?? ""} ${span.server}`.toLowerCase(), ""],
@@ -69,7 +69,7 @@ export function activityView(place) {
     const span = picked;
     const shown = framesOf(span, frames);
     fill(detail, h("header", h("h2", span.method), endingChip(span.ending), h("span.grow"), iconButton("×", "Close", () => { picked = null; drawDetail(); }, { class: "quiet", "data-key": "close" })),
-      h("dl.pairs", [["Request", `#${span.request}`], ["Server", span.server], ["About", safeText(span.about ?? "—")], ["Sent", clock(span.since_ms, true)], ["Took", span.ending ? duration(span.after_ms) : "still running"], ["Rounds", span.rounds ?? 1], ["Wanted by", span.origin === "person" ? "a person" : span.origin ? "a program" : "the host"]].map(([name, value]) => [h("dt", name), h("dd", String(value))])),
+      h("dl.pairs", [["Request", `#${span.request}`], ["Server", span.server], ["About", span.about ?? "—"], ["Sent", clock(span.since_ms, true)], ["Took", span.ending ? duration(span.after_ms) : "still running"], ["Rounds", span.rounds ?? 1], ["Wanted by", span.origin === "person" ? "a person" : span.origin ? "a program" : "the host"]].map(([name, value]) => [h("dt", name), h("dd", String(value))])),
       shown.length ? shown.map(messageBlock) : h("p.small.muted", stream ? "No message of this request was seen; it was sent before the messages were kept." : "“Show messages” keeps the messages of requests from now on."));
   }
 

@@ -1,7 +1,7 @@
 // Differences in two columns, what was approved beside what is there now; on a narrow screen one
 // below the other.
 
-import { h, safeText } from "./dom.js";
+import { h } from "./dom.js";
 
 // Lines as the host gives them: kept, removed, added, and gaps. Removed and added lines that follow
 // each other stand side by side.
@@ -20,7 +20,7 @@ export function diffView(lines, [before, after] = ["Approved", "Now"]) {
     else { flush(); rows.push([line.kept, line.kept, "kept"]); }
   }
   flush();
-  const cell = (text, kind, mark) => h("td", { class: text === undefined ? "none" : kind }, text === undefined ? "" : [mark ? h("span.unseen", `${mark}: `) : null, safeText(text) || " "]);
+  const cell = (text, kind, mark) => h("td", { class: text === undefined ? "none" : kind }, text === undefined ? "" : [mark ? h("span.unseen", `${mark}: `) : null, text || " "]);
   return h("div.diff", { tabIndex: 0, role: "group", "aria-label": "Difference" }, h("table",
     h("thead", h("tr", h("th", { scope: "col" }, before), h("th", { scope: "col" }, after))),
     h("tbody", rows.map(([left, right, kind]) => (kind === "gap" ? h("tr.gap", h("td", { colspan: "2" }, "⋯"))

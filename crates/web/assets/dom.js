@@ -1,5 +1,5 @@
 // Builds elements and formats what they say. Text is always text: nothing that a server sends is
-// read as HTML, and no address is set but those a person may open.
+// read as HTML or reorders what stands beside it, and no address is set but those a person may open.
 
 const PROPERTIES = new Set(["value", "checked", "disabled", "hidden", "selected", "readOnly", "indeterminate", "open", "tabIndex", "spellcheck"]);
 const SAFE_ADDRESS = /^(#|\/(?!\/)|https?:|mailto:|blob:)/i;
@@ -24,11 +24,11 @@ export function h(tag, ...children) {
 }
 
 function present(children) {
-  return children.flat(Infinity).filter((child) => child != null && child !== false && child !== "");
+  return children.flat(Infinity).filter((child) => child != null && child !== false && child !== "").map((child) => (child instanceof Node ? child : safeText(child)));
 }
 
-// Text of a server that came as it is: what would change direction, hide or control is spelled out.
-const UNSAFE = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
+// Text of a server: what would change direction, hide or control is spelled out.
+const UNSAFE = /[\0-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]/gu;
 export const safeText = (text) => String(text).replace(UNSAFE, (c) => `\\u{${c.codePointAt(0).toString(16)}}`);
 
 // Replaces what is inside, and gives the focus back to the element of the same `data-key`.

@@ -1,6 +1,6 @@
 // One field of a form: its name, what it means, its widget, what is wrong with it.
 
-import { button, chip, h, iconButton, pathKey, safeText } from "./dom.js";
+import { button, chip, h, iconButton, pathKey } from "./dom.js";
 import { drawWidget } from "./widgets.js";
 
 // Widgets that contain fields are groups; all others are one label and one control.
@@ -49,7 +49,7 @@ function group(parts) {
 function fieldName(field) {
   const isItem = /^\d+$/.test(field.name) && typeof field.path.at(-1) === "number";
   if (isItem) return field.title ? `${field.title} ${Number(field.name) + 1}` : `Item ${Number(field.name) + 1}`;
-  return field.title ? [field.title, " ", h("code.small.muted", safeText(field.name))] : h("code", safeText(field.name) || "value");
+  return field.title ? [field.title, " ", h("code.small.muted", field.name)] : h("code", field.name || "value");
 }
 
 function marks({ field }) {

@@ -7,8 +7,8 @@ import { listen, store } from "./store.js";
 import { VirtualList } from "./virtual.js";
 
 export const LEVELS = ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
-// What has no level of its own stands where a person would look for it.
-const RANK = { stderr: 1, state: 1, gap: 7, ...Object.fromEntries(LEVELS.map((level, index) => [level, index])) };
+// What has no level, or one of its own making, stands where a person would look for it.
+const RANK = { __proto__: null, stderr: 1, state: 1, gap: 7, ...Object.fromEntries(LEVELS.map((level, index) => [level, index])) };
 
 export function logView(place) {
   let least = 0, shown = [], seen = 0;
@@ -35,7 +35,7 @@ export function logView(place) {
     const filter = parseFilter(input.value, ["server", "level"]);
     const isPlain = !filter.words.length && !filter.tokens.length && !least;
     const total = store.logDropped + store.log.length;
-    const pick = (lines) => lines.filter((line) => RANK[line.level] >= least && filterItems([line], filter, () => [line.text.toLowerCase(), ""], (one, name) => one[name]).length);
+    const pick = (lines) => lines.filter((line) => (RANK[line.level] ?? 1) >= least && filterItems([line], filter, () => [line.text.toLowerCase(), ""], (one, name) => one[name]).length);
     if (isPlain) {
       const dropped = store.logDropped - (list.dropped ?? store.logDropped);
       list.dropped = store.logDropped;

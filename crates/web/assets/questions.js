@@ -78,28 +78,26 @@ function approval(question, asked, answer) {
   const decide = (word) => () => answer({ [word]: { remember: remember.value(), scope: scope.value() } });
   return {
     body: [
-      h("p.facts", h("code", safeText(asked.tool)), asked.title ? h("span", safeText(asked.title)) : null), asked.description ? h("p.description.small", safeText(asked.description)) : null, about,
-      asked.because ? h("p.small.muted", safeText(asked.because)) : null,
-      h("h3", "Arguments"), pairsOf(asked.arguments), h("details", h("summary.small.muted", "as raw JSON"), jsonText(safeLines(json))),
+      h("p.facts", h("code", asked.tool), asked.title ? h("span", asked.title) : null), asked.description ? h("p.description.small", asked.description) : null, about,
+      asked.because ? h("p.small.muted", asked.because) : null,
+      h("h3", "Arguments"), pairsOf(asked.arguments), h("details", h("summary.small.muted", "as raw JSON"), jsonText(json)),
       h("div.choices", remember.group, scope.group),
     ],
     actions: [button("Allow", decide("allow"), { class: "primary" }), button("Deny", decide("deny"))],
   };
 }
 
-const safeLines = (text) => text.split("\n").map(safeText).join("\n");
-
 // Arguments one by one: name, and value as text a person can read whole.
 function pairsOf(value) {
   const entries = Object.entries(value ?? {});
   if (!entries.length) return h("p.muted", "none");
-  return h("dl.pairs", entries.map(([name, one]) => [h("dt", h("code", safeText(name))), h("dd", h("pre.value", typeof one === "string" ? safeLines(one) : safeLines(JSON.stringify(one, null, 2))))]));
+  return h("dl.pairs", entries.map(([name, one]) => [h("dt", h("code", name)), h("dd", h("pre.value", typeof one === "string" ? one : JSON.stringify(one, null, 2)))]));
 }
 
 function drift(question, changed, answer) {
   return {
-    body: [h("p", "Its definition is not the one that was approved", changed.lock ? [" in ", h("code", safeText(changed.lock))] : null, ". Read what changed before it is used again."),
-      h("p.small.muted", changed.paths.slice(0, 20).map(safeText).join(", ")), diffView(changed.lines)],
+    body: [h("p", "Its definition is not the one that was approved", changed.lock ? [" in ", h("code", changed.lock)] : null, ". Read what changed before it is used again."),
+      h("p.small.muted", changed.paths.slice(0, 20).join(", ")), diffView(changed.lines)],
     actions: [button("Accept and pin it", () => answer({ accept: {} }), { class: "primary" }), button("Decline", () => answer("decline"))],
   };
 }
@@ -109,25 +107,25 @@ function elicitForm(question, asked, answer) {
   const accept = async () => { if (await form.ready()) answer(`{"accept":{"content":${form.valueJson ?? "{}"}}}`); };
   form.element.addEventListener("keydown", (event) => { if (isSubmit(event)) accept(); });
   return {
-    body: [h("p.message", safeLines(asked.message ?? "")), h("p.small.muted", "What you enter goes to this server. Enter no password."), form.element],
+    body: [h("p.message", asked.message ?? ""), h("p.small.muted", "What you enter goes to this server. Enter no password."), form.element],
     actions: [button("Send", accept, { class: "primary" }), button("Decline", () => answer("decline")), button("Cancel the request", () => answer("cancel"))],
   };
 }
 
 function elicitUrl(question, asked, answer) {
   return {
-    body: [h("p.message", safeLines(asked.message ?? "")), h("p", "It would open this address in a new tab:"), addressShown(asked.url ?? ""), h("p.small.muted", "Look at the host. The page cannot reach this console.")],
+    body: [h("p.message", asked.message ?? ""), h("p", "It would open this address in a new tab:"), addressShown(asked.url ?? ""), h("p.small.muted", "Look at the host. The page cannot reach this console.")],
     actions: [button("Open it and tell the server", () => { openInNewTab(asked.url ?? ""); answer({ accept: {} }); }, { class: "primary" }), button("Decline", () => answer("decline")), button("Cancel the request", () => answer("cancel"))],
   };
 }
 
 function sampling(question, asked, answer) {
   const text = h("textarea", { id: "sampling-answer", rows: 5 }), model = h("input", { type: "text", id: "sampling-model", value: "person" });
-  const words = (content) => (Array.isArray(content) ? content : [content]).map((part) => (part?.type === "text" ? safeLines(part.text) : JSON.stringify(part))).join("\n");
+  const words = (content) => (Array.isArray(content) ? content : [content]).map((part) => (part?.type === "text" ? part.text : JSON.stringify(part))).join("\n");
   return {
     body: [
-      asked.systemPrompt ? h("div.message-block", h("span.small.muted", "system"), h("pre.text", { tabIndex: 0 }, safeLines(asked.systemPrompt))) : null,
-      (asked.messages ?? []).map((message) => h("div.message-block", h("span.small.muted", safeText(message.role)), h("pre.text", { tabIndex: 0 }, words(message.content)))),
+      asked.systemPrompt ? h("div.message-block", h("span.small.muted", "system"), h("pre.text", { tabIndex: 0 }, asked.systemPrompt)) : null,
+      (asked.messages ?? []).map((message) => h("div.message-block", h("span.small.muted", message.role), h("pre.text", { tabIndex: 0 }, words(message.content)))),
       h("p.small.muted", `At most ${asked.maxTokens} tokens.`),
       h("div.field", h("label", { for: "sampling-answer" }, "Your answer"), text), h("div.field", h("label", { for: "sampling-model" }, "In the name of the model"), model)],
     actions: [button("Send the answer", () => answer({ message: { role: "assistant", model: model.value || "person", content: { type: "text", text: text.value }, stopReason: "endTurn" } }), { class: "primary" }), button("Refuse", () => answer({ refuse: { reason: "The person refused." } }))],

@@ -27,7 +27,7 @@ export function serverList(place) {
       const isOpen = server.name === open;
       return h("li", h("a.server-row", { href: href("servers", server.name), "data-key": `server:${server.name}`, tabIndex: isOpen || !open && index === 0 ? 0 : -1, "aria-current": isOpen ? "page" : null },
         h("span.glyph", { class: kind, "aria-hidden": "true" }, glyph), h("span.name", server.name), h("span.state", { class: kind }, word),
-        isFailed(server) && server.last_failure ? h("span.cause", safeText(server.last_failure.cause)) : null));
+        isFailed(server) && server.last_failure ? h("span.cause", server.last_failure.cause) : null));
     };
     fill(place, h("h2", "Servers", h("span.count", servers.length || "")), servers.length ? h("ul", { onkeydown: rove }, servers.map(row)) : empty("No server is configured."));
   };
@@ -77,11 +77,11 @@ export function serversView(place) {
     const verbs = server.state === "disabled" || more?.enabled === false ? [["Enable", "enable"]] : [...(["ready", "starting", "backing_off"].includes(server.state) ? [["Restart", "restart"], ["Stop", "stop"]] : [["Start", "start"]]), ["Fetch lists again", "refresh"], ["Disable", "disable"]];
     const level = h("select", { "data-key": "level", "aria-label": "Log level", onchange: () => send("PUT", apiPath("servers", name, "log_level"), { level: level.value }).then(() => toast(`${name} sends ${level.value} and above.`), (error) => complain(error)) },
       h("option", { value: "", disabled: true, selected: !more?.log_level }, "as it likes"), LEVELS.map((one) => h("option", { value: one, selected: more?.log_level === one }, one)));
-    const pairs = [["Target", h("code.breakable", safeText(known.target ?? ""))], ["Calls itself", itself(known.calls_itself)], ["Era", known.era], ["Revision", known.revision], ["Process", known.process_id], ["Started", plural(known.starts ?? 0, "time")],
+    const pairs = [["Target", h("code.breakable", known.target)], ["Calls itself", itself(known.calls_itself)], ["Era", known.era], ["Revision", known.revision], ["Process", known.process_id], ["Started", plural(known.starts ?? 0, "time")],
       ["Offers", offered(offers, name)], ["Requests", known.requests ? `${known.requests.issued} issued, ${known.requests.open} open` : null], ["Log level", server.state === "ready" ? level : null]];
     fill(detail, back("tools"),
       h("h1", name), h("p.facts", h("span.state", { class: kind }, h("span", { "aria-hidden": "true" }, `${glyph} `), word), known.since_ms ? h("span.small.muted", "since ", timeOf(known.since_ms)) : null),
-      isFailed(server) && server.last_failure ? failure({ message: safeText(server.last_failure.cause), hint: server.state === "parked" ? "It is not started again by itself. Mend the cause, then start it." : "It is started again soon." }) : null,
+      isFailed(server) && server.last_failure ? failure({ message: server.last_failure.cause, hint: server.state === "parked" ? "It is not started again by itself. Mend the cause, then start it." : "It is started again soon." }) : null,
       h("div.run-row", verbs.map(([label, verb]) => button(label, act(verb), { class: verb === "start" || verb === "enable" ? "primary" : "", "data-key": `verb:${verb}` }))),
       h("dl.pairs", pairs.filter(([, value]) => value != null && value !== "").map(([label, value]) => [h("dt", label), h("dd", value instanceof Node ? value : Array.isArray(value) ? value : String(value))])),
       server.last_failure?.stderr?.length ? h("section", h("h2", "Last words on standard error"), h("pre.text", { tabIndex: 0 }, safeText(server.last_failure.stderr.join("\n")).replace(/\\u\{a\}/g, "\n"))) : null,

@@ -87,7 +87,7 @@ pub(crate) fn all_views_are_accessible_in_both_themes_and_widths() {
                 browser.wait_for("motion to end", "return document.getAnimations().every((one) => one.playState !== 'running' || one.effect.getComputedTiming().iterations === Infinity)", json!([]));
                 browser.picture(&pictures().join(format!("{name}-{width}-{theme}.png")));
                 let wide = browser
-                    .run("return document.documentElement.scrollWidth", json!([]))
+                    .run("return Math.max(document.documentElement.scrollWidth, ...[...document.querySelectorAll('.detail')].map((it) => it.scrollWidth - it.clientWidth && 9999))", json!([]))
                     .as_u64()
                     .unwrap();
                 if wide > u64::from(width) {

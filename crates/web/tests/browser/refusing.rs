@@ -96,6 +96,8 @@ pub(crate) fn s13_text_of_a_server_is_only_text() {
             "<script>document.title='owned'</script><b>bold</b>",
         );
         browser.find(".description", "<img src=x onerror=alert(1)>");
+        browser.fill(".filter", "turned");
+        browser.find(".row .name", "turned\\u{202e}round");
         let text = browser.text();
         assert!(
             !text.contains('\u{202e}') && !text.contains('\u{1b}'),

@@ -234,6 +234,7 @@ pub(crate) fn everything() -> Script {
             "Text <img src=x onerror=alert(1)> \u{202e}gnp.exe",
             &nothing,
         ),
+        tool("turned\u{202e}round", "Has a name that turns.", &nothing),
     ];
     tools[0]["annotations"] = json!({"readOnlyHint": true});
     tools[0]["title"] = json!("Search notes");
