@@ -7,7 +7,6 @@ use std::io::{Error, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
-#[expect(clippy::print_stdout, reason = "this is how Cargo is told")]
 fn main() -> io::Result<()> {
     println!("cargo::rerun-if-changed=assets");
     println!("cargo::rerun-if-changed=src/joining.rs");
