@@ -16,7 +16,7 @@ use super::*;
 use crate::message::{Order, PinWord};
 use crate::theme::ColorMode;
 
-const NOW: u64 = 1_700_000_000_000;
+pub(super) const NOW: u64 = 1_700_000_000_000;
 
 fn app_with(theme: Theme) -> App {
     let settings = Settings {
@@ -29,7 +29,7 @@ fn app_with(theme: Theme) -> App {
     App::new(settings, Waker::nothing(), NOW)
 }
 
-fn app() -> App {
+pub(super) fn app() -> App {
     app_with(Theme::new(ColorMode::Palette, false))
 }
 
@@ -87,7 +87,7 @@ fn offered<T>(server: &str, own: &str, entry: T) -> Offered<T> {
     }
 }
 
-fn answer(server: &str, outcome: Outcome) -> ServerAnswer {
+pub(super) fn answer(server: &str, outcome: Outcome) -> ServerAnswer {
     ServerAnswer {
         name: name(server),
         outcome,
@@ -100,7 +100,7 @@ fn tool(text: &str) -> Tool {
     serde_json::from_str(text).unwrap()
 }
 
-fn some_tools(server: &str) -> Vec<Offered<Tool>> {
+pub(super) fn some_tools(server: &str) -> Vec<Offered<Tool>> {
     let schema = r#"{"type":"object","properties":{"query":{"type":"string","description":"What to look for"},"limit":{"type":"integer"}},"required":["query"]}"#;
     let texts = [
         format!(
@@ -117,12 +117,12 @@ fn some_tools(server: &str) -> Vec<Offered<Tool>> {
         .collect()
 }
 
-fn list_tools(app: &mut App, entries: Vec<Offered<Tool>>, servers: Vec<ServerAnswer>) {
+pub(super) fn list_tools(app: &mut App, entries: Vec<Offered<Tool>>, servers: Vec<ServerAnswer>) {
     let whole = Aggregate { entries, servers };
     app.on(Message::Listed(Listed::Tools(Box::new(whole))));
 }
 
-fn key(code: KeyCode) -> Message {
+pub(super) fn key(code: KeyCode) -> Message {
     Message::Terminal(TerminalEvent::Key(KeyEvent::new(code, KeyModifiers::NONE)))
 }
 
@@ -131,7 +131,7 @@ fn control(character: char) -> Message {
     Message::Terminal(TerminalEvent::Key(event))
 }
 
-fn type_in(app: &mut App, keys: &str) {
+pub(super) fn type_in(app: &mut App, keys: &str) {
     for character in keys.chars() {
         app.on(match character {
             '\n' => key(KeyCode::Enter),
@@ -168,7 +168,7 @@ fn rows(buffer: &Buffer) -> String {
     text
 }
 
-fn screen(app: &mut App, width: u16, height: u16) -> String {
+pub(super) fn screen(app: &mut App, width: u16, height: u16) -> String {
     rows(&buffer(app, width, height))
 }
 
@@ -181,7 +181,7 @@ fn screens(app: &mut App) -> String {
     all
 }
 
-fn ready(app: &mut App) {
+pub(super) fn ready(app: &mut App) {
     let servers = vec![
         server("git", ServerState::Parked),
         server("notes", ServerState::Ready),

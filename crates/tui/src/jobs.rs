@@ -207,7 +207,7 @@ pub(crate) struct Jobs {
     all: BTreeMap<JobId, Job>,
     last: JobId,
     /// What was entered last for a tool, a template or a prompt, without what is masked.
-    pub(crate) entered: BTreeMap<(String, String), Value>,
+    pub(crate) entered: BTreeMap<crate::app::FormKey, Value>,
 }
 
 impl Jobs {

@@ -206,7 +206,7 @@ actions! {
         Unset "unset" ["u", "backspace"] "leave out";
         SetNull "set-null" ["0"] "null";
         Example "example" ["x"] "default or next example";
-        Reset "reset" ["R"] "begin again";
+        Reset "reset" ["R"] "begin again; a form that you leave is kept until you quit";
     }
     Picker {
         PickUp "pick-up" ["up", "ctrl-p"] "up";

@@ -125,19 +125,19 @@ impl App {
             Act::OpenTool(server, tool) => {
                 self.go_to(Tab::Tools);
                 self.tools.select(&server, &text::safe_name(&tool.name));
-                self.details[Tab::Tools as usize].clear();
+                self.close_all(Tab::Tools);
                 self.open_tool(server, tool);
             }
             Act::OpenResource(server, name) => {
                 self.go_to(Tab::Resources);
                 self.resources.select(&server, &name);
-                self.details[Tab::Resources as usize].clear();
+                self.close_all(Tab::Resources);
                 self.open_selected();
             }
             Act::OpenPrompt(server, name) => {
                 self.go_to(Tab::Prompts);
                 self.prompts.select(&server, &name);
-                self.details[Tab::Prompts as usize].clear();
+                self.close_all(Tab::Prompts);
                 self.open_selected();
             }
             Act::Copy { text, label } => {
@@ -148,9 +148,8 @@ impl App {
             Act::OpenQuestion(id) => {
                 let question = self.snapshot.questions.iter().find(|it| it.id == id);
                 if let Some(question) = question.cloned() {
-                    let waker = self.waker.clone();
-                    let dialog = crate::dialog::QuestionDialog::new(question, waker);
-                    self.overlays.push(Overlay::Question(Box::new(dialog)));
+                    let dialog = self.dialog_of(question);
+                    self.overlays.push(Overlay::Question(dialog));
                 }
             }
             Act::Again(key) => self.run_again(key),

@@ -50,8 +50,13 @@ pub(crate) enum FormTarget {
     Prompt {
         server: String,
         name: String,
+        /// What its form consists of.
+        fields: Vec<TextField>,
     },
 }
+
+/// A kind of target, its server and its name.
+pub(crate) type FormKey = (&'static str, String, String);
 
 impl FormTarget {
     pub(crate) fn server(&self) -> &str {
@@ -71,8 +76,26 @@ impl FormTarget {
         }
     }
 
-    fn key(&self) -> (String, String) {
-        (self.server().to_owned(), self.name().to_owned())
+    /// What tells it from others: a tool and a prompt may have one name.
+    pub(super) fn key(&self) -> FormKey {
+        let kind = match self {
+            Self::Tool { .. } => "tool",
+            Self::Template { .. } => "template",
+            Self::Prompt { .. } => "prompt",
+        };
+        (kind, self.server().to_owned(), self.name().to_owned())
+    }
+
+    /// Whether the form of another is the same. A template's is made of its address.
+    pub(super) fn has_same_form(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Tool { tool: one, .. }, Self::Tool { tool: other, .. }) => {
+                one.input_schema == other.input_schema
+            }
+            (Self::Prompt { fields: one, .. }, Self::Prompt { fields: other, .. }) => one == other,
+            (Self::Template { .. }, Self::Template { .. }) => true,
+            _ => false,
+        }
     }
 }
 
@@ -99,9 +122,13 @@ impl App {
     /// Closes what is open on top; false if nothing is.
     pub(super) fn close_detail(&mut self) -> bool {
         let stack = &mut self.details[self.tab as usize];
-        let was_open = stack.pop().is_some();
+        let closed = stack.pop();
         if stack.is_empty() {
             self.focus = super::Focus::List;
+        }
+        let was_open = closed.is_some();
+        if let Some(closed) = closed {
+            self.let_go(closed);
         }
         was_open
     }
@@ -211,7 +238,12 @@ impl App {
                     let id = self.begin(work, true);
                     return self.open_detail(Detail::Job(id));
                 }
-                self.open_texts(FormTarget::Prompt { server, name }, &fields, "get");
+                let target = FormTarget::Prompt {
+                    server,
+                    name,
+                    fields: fields.clone(),
+                };
+                self.open_texts(target, &fields, "get");
             }
             Tab::Calls => match self.calls.selected() {
                 Some(CallKey::Job(id)) => self.open_detail(Detail::Job(id)),
@@ -253,26 +285,38 @@ impl App {
     pub(super) fn open_tool(&mut self, server: String, tool: Arc<Tool>) {
         let form = Arc::new(Form::of_tool(&tool));
         let target = FormTarget::Tool { server, tool };
-        let initial = self.jobs.entered.get(&target.key()).cloned();
         let options = EditorOptions {
             has_call_options: true,
             can_complete: false,
             verb: "run",
         };
-        let editor = FormEditor::new(form, initial, options);
-        self.open_detail(Detail::Form(Box::new(FormSession { editor, target })));
+        self.open_form(target, |initial| {
+            FormEditor::new(form.clone(), initial, options.clone())
+        });
     }
 
     fn open_texts(&mut self, target: FormTarget, fields: &[TextField], verb: &'static str) {
         let form = Arc::new(Form::new(&text_form(fields)));
-        let initial = self.jobs.entered.get(&target.key()).cloned();
         let options = EditorOptions {
             has_call_options: false,
             can_complete: true,
             verb,
         };
-        let editor = FormEditor::new(form, initial, options);
-        self.open_detail(Detail::Form(Box::new(FormSession { editor, target })));
+        self.open_form(target, |initial| {
+            FormEditor::new(form.clone(), initial, options.clone())
+        });
+    }
+
+    /// Opens a form as it was left, or with what was sent last, or empty.
+    fn open_form(
+        &mut self,
+        target: FormTarget,
+        editor: impl Fn(Option<attache_view::Value>) -> FormEditor,
+    ) {
+        if !self.reopen(&target, &editor) {
+            let editor = editor(self.jobs.entered.get(&target.key()).cloned());
+            self.open_detail(Detail::Form(Box::new(FormSession { editor, target })));
+        }
     }
 
     fn open_resource(&mut self) {
@@ -304,12 +348,13 @@ impl App {
 
     /// The form that is open is sent.
     pub(super) fn submit_form(&mut self) {
-        let Some(Detail::Form(session)) = self.detail() else {
+        let Some(Detail::Form(session)) = self.detail_mut() else {
             return;
         };
         let submission = session.editor.submission();
         let target = session.target.clone();
         let keepable = session.editor.keepable();
+        session.editor.was_sent();
         if let Some(value) = keepable {
             self.jobs.entered.insert(target.key(), value);
         }
@@ -338,7 +383,7 @@ impl App {
                 let uri = template::expand(&uri_template, &values);
                 (Work::Read { server, uri }, true)
             }
-            FormTarget::Prompt { server, name } => {
+            FormTarget::Prompt { server, name, .. } => {
                 let arguments = texts(submission.value.as_ref());
                 let work = Work::Prompt {
                     server,

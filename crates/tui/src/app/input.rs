@@ -185,14 +185,19 @@ impl App {
                 let answer = dialog.answer();
                 let question = dialog.question().id;
                 self.effects.push(Effect::Answer(question, answer));
+                // If the answer is refused, what was typed comes back.
+                self.drafts.keep_dialog(dialog);
             }
             Outcome::Close => {
+                self.drafts.keep_dialog(dialog);
                 let key = self.key_name(Action::Inbox);
                 self.tell(Notice::warning(format!(
                     "the question stays open; {key} answers it"
                 )));
             }
-            Outcome::Ignored if matches!(action, Some(Action::Back | Action::Later)) => {}
+            Outcome::Ignored if matches!(action, Some(Action::Back | Action::Later)) => {
+                self.drafts.keep_dialog(dialog);
+            }
             Outcome::Used | Outcome::Ignored => self.overlays.push(Overlay::Question(dialog)),
             Outcome::Request(request) => {
                 self.overlays.push(Overlay::Question(dialog));

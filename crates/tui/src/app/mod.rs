@@ -6,6 +6,7 @@
 mod act;
 mod copying;
 mod detail;
+mod drafts;
 mod input;
 mod render;
 mod sheets;
@@ -25,6 +26,8 @@ use ratatui::text::Line;
 
 use self::act::Act;
 use self::detail::Detail;
+pub(crate) use self::detail::FormKey;
+use self::drafts::Drafts;
 use crate::component::{CallNews, Component as _, Notice, Tone, Waker};
 use crate::dialog::{self, QuestionDialog};
 use crate::jobs::{JobState, Jobs};
@@ -153,6 +156,7 @@ pub(crate) struct App {
     /// What is open in each tab, one over the other.
     details: [Vec<Detail>; 7],
     overlays: Vec<Overlay>,
+    drafts: Drafts,
     notice: Option<(Notice, u64)>,
     /// When Ctrl-C was pressed last.
     interrupted_ms: Option<u64>,
@@ -201,6 +205,7 @@ impl App {
             is_zoomed: false,
             details: std::array::from_fn(|_| Vec::new()),
             overlays: Vec::new(),
+            drafts: Drafts::default(),
             notice: None,
             interrupted_ms: None,
             told_questions: 0,
@@ -265,6 +270,7 @@ impl App {
             Message::Events(events) => events.iter().for_each(|event| self.on_event(event)),
             Message::Resynced { snapshot, missed } => {
                 self.snapshot = *snapshot;
+                self.forget_closed_questions();
                 self.log.missed(missed, self.now_ms);
                 self.ask_for_lists();
                 let words = format!("{missed} events came too fast and were dropped");
@@ -489,10 +495,12 @@ impl App {
         for question in open {
             let is_new = question.id > self.told_questions;
             let belongs = shown.is_some() && question.request == shown;
-            if belongs && !is_busy && self.overlays.is_empty() {
+            // What was put off waits in the inbox; what was sent waits for its answer to be taken.
+            let is_aside = self.drafts.has_dialog(question.id);
+            if belongs && !is_aside && !is_busy && self.overlays.is_empty() {
                 self.told_questions = self.told_questions.max(question.id);
-                let dialog = QuestionDialog::new(question, self.waker.clone());
-                return self.overlays.push(Overlay::Question(Box::new(dialog)));
+                let dialog = self.dialog_of(question);
+                return self.overlays.push(Overlay::Question(dialog));
             }
             if is_new {
                 self.told_questions = question.id;
@@ -504,6 +512,7 @@ impl App {
     }
 
     fn close_question(&mut self, id: u64) {
+        self.drafts.forget_dialog(id);
         self.overlays.retain(|overlay| match overlay {
             Overlay::Question(dialog) => dialog.question().id != id,
             _ => true,
@@ -515,11 +524,14 @@ impl App {
         let open = self.snapshot.questions.iter().find(|it| it.id == question);
         match open.cloned() {
             Some(question) => {
-                let mut dialog = QuestionDialog::new(question, self.waker.clone());
+                let mut dialog = self.dialog_of(question);
                 dialog.refused(&problem);
-                self.overlays.push(Overlay::Question(Box::new(dialog)));
+                self.overlays.push(Overlay::Question(dialog));
             }
-            None => self.tell(Notice::warning(problem)),
+            None => {
+                self.drafts.forget_dialog(question);
+                self.tell(Notice::warning(problem));
+            }
         }
     }
 

@@ -252,7 +252,7 @@ impl FormEditor {
         self.touched.clear();
         self.was_tried = false;
         self.relist();
-        self.say("As it was at the beginning; undo brings back what was there.");
+        self.say("Empty but for the defaults; undo brings back what was there.");
     }
 
     fn undo(&mut self) {

@@ -178,9 +178,24 @@ impl FormEditor {
         }
     }
 
+    /// What is in it as it was typed, also where it does not fit.
+    pub(crate) fn typed(&self) -> Option<Value> {
+        self.value.state().as_typed()
+    }
+
+    /// What is in it was sent, so leaving it drops nothing.
+    pub(crate) fn was_sent(&mut self) {
+        self.value.was_sent();
+        if let Some(options) = &mut self.options {
+            options.was_sent();
+        }
+    }
+
     /// Whether leaving it would drop something that was typed.
     pub fn is_changed(&self) -> bool {
-        self.value.is_changed() || matches!(&self.mode, Mode::Json(text) if text.is_broken())
+        let is_broken = matches!(&self.mode, Mode::Json(text) if text.is_broken());
+        let options = self.options.as_ref();
+        self.value.is_changed() || is_broken || options.is_some_and(Sheet::is_changed)
     }
 
     fn sheet(&self, part: Part) -> &Sheet {
@@ -255,7 +270,8 @@ impl FormEditor {
         Outcome::Used
     }
 
-    fn say(&mut self, text: &str) {
+    /// Tells something until the next key.
+    pub(crate) fn say(&mut self, text: &str) {
         self.note = Some(text.to_owned());
     }
 

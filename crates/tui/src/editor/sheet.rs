@@ -25,22 +25,29 @@ pub(super) struct Sheet {
     places: BTreeMap<Path, Vec<usize>>,
 }
 
+/// What a form begins with: its defaults.
+fn blank(form: &Form) -> State {
+    let mut state = State::new(None);
+    let fields = state.field(form);
+    if matches!(fields.kind, Kind::Object(_)) {
+        // What can only be one thing is filled in; it does no harm that it is an object.
+        if let Value::Object(fixed) = form.first_value(&fields)
+            && !fixed.is_empty()
+        {
+            state = State::new(Some(Value::Object(fixed)));
+        }
+    }
+    state.use_defaults(form);
+    state
+}
+
 impl Sheet {
     /// A form that begins with a value, or with its defaults.
     pub(super) fn new(form: Arc<Form>, initial: Option<Value>) -> Self {
-        let mut state = State::new(initial);
-        if state.value().is_none() {
-            let fields = state.field(&form);
-            if matches!(fields.kind, Kind::Object(_)) {
-                // What can only be one thing is filled in; it does no harm that it is an object.
-                if let Value::Object(fixed) = form.first_value(&fields)
-                    && !fixed.is_empty()
-                {
-                    state = State::new(Some(Value::Object(fixed)));
-                }
-            }
-            state.use_defaults(&form);
-        }
+        let state = match initial {
+            Some(value) => State::new(Some(value)),
+            None => blank(&form),
+        };
         let mut sheet = Self {
             fields: state.field(&form),
             first: state.clone(),
@@ -122,16 +129,21 @@ impl Sheet {
         false
     }
 
-    /// Begins again.
+    /// Begins again, with nothing but the defaults.
     pub(super) fn reset(&mut self) {
         self.remember();
-        self.state = self.first.clone();
+        self.state = blank(&self.form);
         self.refresh();
     }
 
-    /// Whether it is not what it began with.
+    /// Whether it is not what it began with, or what was sent last.
     pub(super) fn is_changed(&self) -> bool {
         self.state != self.first
+    }
+
+    /// What is in it now is kept elsewhere.
+    pub(super) fn was_sent(&mut self) {
+        self.first = self.state.clone();
     }
 
     /// Makes the fields of a deferred field.

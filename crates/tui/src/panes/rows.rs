@@ -393,7 +393,7 @@ pub(crate) fn text_form(fields: &[TextField]) -> Json {
 }
 
 /// A field of such a form.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct TextField {
     pub(crate) name: String,
     pub(crate) title: Option<String>,
