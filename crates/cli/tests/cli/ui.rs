@@ -78,7 +78,7 @@ fn tools_are_found_run_watched_and_cancelled() {
         .unwrap();
     let home = home("ui-many", &table("many", &launch));
     let mut screen = open(&home, &[], 120, 36);
-    see(&screen, "ready, 10001 tools");
+    see(&screen, "10001 tools");
     assert!(screen.is_full_screen());
     screen.type_in("/slow");
     see(&screen, "1 of 10001");

@@ -177,7 +177,11 @@ fn server_line(
     let theme = seen.theme;
     let (glyph, word, role) = state_look(server.state, theme, seen.now_ms);
     let word = match server.state {
-        ServerState::Ready => offers(tools.get(server.name.as_str())),
+        ServerState::Ready => {
+            let name = text::width(server.name.as_str());
+            let room = width.saturating_sub(name + 3);
+            offers(tools.get(server.name.as_str()), room)
+        }
         _ => word.to_owned(),
     };
     let name = column(
@@ -196,13 +200,17 @@ fn server_line(
     ])
 }
 
-/// "ready", with the number of tools where it is known.
-fn offers(tools: Option<&usize>) -> String {
-    match tools {
-        None | Some(0) => "ready".to_owned(),
-        Some(1) => "ready, 1 tool".to_owned(),
-        Some(count) => format!("ready, {count} tools"),
-    }
+/// "ready", with the number of tools where it is known, in words that leave the name its room.
+fn offers(tools: Option<&usize>, room: usize) -> String {
+    let ready = "ready".to_owned();
+    let tools = match tools {
+        None | Some(0) => return ready,
+        Some(1) => "1 tool".to_owned(),
+        Some(count) => format!("{count} tools"),
+    };
+    let words = [format!("{ready}, {tools}"), tools];
+    let mut words = words.into_iter();
+    words.find(|it| text::width(it) <= room).unwrap_or(ready)
 }
 
 /// Why a server does not run, in one line.
@@ -220,4 +228,22 @@ fn two_ends(left: &str, right: &str, width: usize, theme: &Theme) -> Line<'stati
         Span::raw(" "),
         Span::styled(right.to_owned(), theme.style(Role::Secondary)),
     ])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_name_of_a_server_keeps_its_room() {
+        for (room, expected) in [
+            (18, "ready, 10000 tools"),
+            (17, "10000 tools"),
+            (10, "ready"),
+            (0, "ready"),
+        ] {
+            assert_eq!(offers(Some(&10_000), room), expected);
+        }
+        assert_eq!(offers(Some(&1), 99), "ready, 1 tool");
+    }
 }
