@@ -55,6 +55,11 @@ impl Mailbox {
         self.shared.came.notify_one();
     }
 
+    /// Whether nothing waits to be taken.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.shared.waiting.lock().is_empty()
+    }
+
     /// The same for what may come in floods: waits while the box is crowded.
     pub(crate) async fn send_when_there_is_room(&self, message: Message) {
         loop {

@@ -71,6 +71,10 @@ impl Ui<'_> {
                 (Some(due), Some(moves)) => Some(due.min(moves)),
                 (due, moves) => due.or(moves),
             };
+            // A search goes on between frames, unless there is something else to do.
+            while self.app.is_looking() && self.drawn.elapsed() < FRAME && mailbox.is_empty() {
+                self.app.look_on();
+            }
             mailbox.take(until, &mut messages);
             self.app.at(now_ms());
             let mut has_typed = false;

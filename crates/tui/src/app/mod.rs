@@ -244,12 +244,18 @@ impl App {
         }
     }
 
-    fn is_looking(&self) -> bool {
+    /// Whether a search goes on.
+    pub(crate) fn is_looking(&self) -> bool {
         self.tab == Tab::Log && self.log.is_looking()
     }
 
     /// Whether something on the screen moves by itself.
     fn is_moving(&self) -> bool {
+    /// Goes on with the search for some milliseconds.
+    pub(crate) fn look_on(&mut self) {
+        self.log.look();
+    }
+
         let mut servers = self.snapshot.servers.iter();
         self.about.is_none()
             || self.jobs.running().next().is_some()
