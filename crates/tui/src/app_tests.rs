@@ -746,3 +746,20 @@ fn nothing_moves_when_nothing_happens() {
     app.at(NOW + NOTICE_MS + 1);
     assert_eq!(app.wakes_after(), None);
 }
+
+#[test]
+fn a_host_that_has_ended_is_said_to_have_until_the_end() {
+    let mut app = app();
+    ready(&mut app);
+    app.on(Message::HostEnded);
+    app.at(NOW + 60_000);
+    let shown = screen(&mut app, 120, 30);
+    assert!(
+        shown.contains("the host has ended; q leaves, and attache ui starts anew"),
+        "{shown}"
+    );
+    assert!(
+        shown.contains("stopped") && !shown.contains("ready, 3 tools"),
+        "{shown}"
+    );
+}

@@ -100,7 +100,7 @@ async fn follow(backend: Backend, about: About, mailbox: Mailbox) {
         if missed > 0 {
             // What was lost may have changed anything.
             let Ok((snapshot, anew)) = backend.follow().await else {
-                return;
+                break;
             };
             events = anew;
             mailbox.send(Message::Resynced {
@@ -109,7 +109,7 @@ async fn follow(backend: Backend, about: About, mailbox: Mailbox) {
             });
         }
     }
-    mailbox.send(Message::Notice(Notice::failed("the host has ended")));
+    mailbox.send(Message::HostEnded);
 }
 
 struct Driver {

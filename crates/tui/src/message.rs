@@ -92,6 +92,8 @@ pub(crate) enum Message {
     /// Something to say in passing.
     Notice(Notice),
     /// A component's thread has finished something.
+    /// The host is gone.
+    HostEnded,
     Wake,
 }
 

@@ -51,6 +51,8 @@ use crate::theme::Theme;
 const NOTICE_MS: u64 = 4_000;
 /// How long a notice of a failure stays.
 const FAILURE_MS: u64 = 10_000;
+/// How long a notice stays that holds until the end.
+const LASTING_MS: u64 = 24 * 60 * 60 * 1_000;
 /// How often something that moves is drawn.
 const MOVING_MS: u64 = 100;
 
@@ -296,6 +298,7 @@ impl App {
             Message::NotAnswered { question, problem } => self.on_not_answered(question, &problem),
             Message::Watched { server, uri, news } => self.on_watched(&server, &uri, news),
             Message::Notice(notice) => self.tell(notice),
+            Message::HostEnded => self.on_host_ended(),
             Message::Wake => self.poll_components(),
         }
     }
@@ -318,6 +321,24 @@ impl App {
         self.effects.push(Effect::Frames);
         self.ask_for_lists();
         self.questions_changed();
+    }
+
+    /// Nothing that is shown is so any more, and nothing can be done here.
+    fn on_host_ended(&mut self) {
+        for server in &mut self.snapshot.servers {
+            server.state = ServerState::Stopped;
+        }
+        let words = match self.about.as_ref().is_some_and(|about| about.is_attached) {
+            true => "the background host has ended, and its servers with it",
+            false => "the host has ended",
+        };
+        let key = self.key_name(crate::keys::Action::Quit);
+        self.tell(Notice::failed(format!(
+            "{words}; {key} leaves, and attache ui starts anew"
+        )));
+        if let Some((_, until)) = &mut self.notice {
+            *until = self.now_ms + LASTING_MS;
+        }
     }
 
     /// Something has to be decided before there is a host; leaving the sheet is a no.
