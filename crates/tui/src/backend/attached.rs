@@ -7,7 +7,7 @@ use attache::host::catalog::{Aggregate, Listable};
 use attache::host::config::ServerName;
 use attache::host::questions::{Answer, Topic};
 use attache::host::snapshot::Snapshot;
-use attache::protocol::{GetPromptResult, Payload, ReadResourceResult, SubscriptionFilter, Tool};
+use attache::protocol::{GetPromptResult, Payload, ReadResourceResult, SubscriptionFilter};
 use attache_attach::{
     CallUpdate, RemoteCall, RemoteError, RemoteEvents, RemoteFrames, RemoteHost, RemoteWatch,
 };
@@ -147,11 +147,12 @@ impl AttachedHost {
         Ok(())
     }
 
-    /// The background process guards its own pins; a call tells if one does not fit.
-    pub(super) fn no_pins(server: &str, tool: &Tool) -> Problem {
-        let name = &tool.name;
+    /// The background process guards the pins: a call of a tool that has changed asks here, with
+    /// the difference. Looking at it before a call is for the shell.
+    pub(super) fn no_pins(server: &str) -> Problem {
         Problem::Words(format!(
-            "the background host keeps what was approved; attache trust shows {server}/{name}"
+            "attached, only a call shows what changed, and asks; attache trust {server} shows it \
+             now and approves it"
         ))
     }
 

@@ -239,7 +239,7 @@ impl Backend {
     pub(crate) fn pin_state(&self, server: &str, tool: &Tool) -> Result<PinState, Problem> {
         match self {
             Self::Own(host) => host.pin_state(server, tool),
-            Self::Attached(_) => Err(AttachedHost::no_pins(server, tool)),
+            Self::Attached(_) => Err(AttachedHost::no_pins(server)),
         }
     }
 
@@ -247,7 +247,7 @@ impl Backend {
     pub(crate) async fn accept_pin(&self, server: &str, tool: &Tool) -> Result<(), Problem> {
         match self {
             Self::Own(host) => host.accept_pin(server, tool).await,
-            Self::Attached(_) => Err(AttachedHost::no_pins(server, tool)),
+            Self::Attached(_) => Err(AttachedHost::no_pins(server)),
         }
     }
 
