@@ -256,7 +256,12 @@ impl Jobs {
                     running.message = Some(text::safe(&message).into_owned());
                 }
             }
-            (JobNews::Ended(end), JobState::Running(_)) => {
+            (JobNews::Ended(mut end), JobState::Running(_)) => {
+                // Who began it on behalf of a component has it by now; a document and the text
+                // that it came as are enough to look at.
+                if let JobEnd::Answered { result, .. } = &mut end {
+                    *result = None;
+                }
                 let after_ms = now_ms.saturating_sub(job.began_ms);
                 job.state = JobState::Ended { end, after_ms };
                 return true;
