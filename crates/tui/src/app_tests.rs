@@ -118,8 +118,8 @@ pub(super) fn some_tools(server: &str) -> Vec<Offered<Tool>> {
 }
 
 pub(super) fn list_tools(app: &mut App, entries: Vec<Offered<Tool>>, servers: Vec<ServerAnswer>) {
-    let whole = Aggregate { entries, servers };
-    app.on(Message::Listed(Listed::Tools(Box::new(whole))));
+    let (rows, servers) = ToolRow::all(Aggregate { entries, servers });
+    app.on(Message::Listed(Listed::Tools(rows, servers)));
 }
 
 pub(super) fn key(code: KeyCode) -> Message {
@@ -228,14 +228,14 @@ fn the_first_frame_needs_nothing() {
 fn tools_in_every_state() {
     let mut app = app();
     ready(&mut app);
+    let pin = |name: &str, word| {
+        let tool = Arc::new(Tool::new(name, Json::default()));
+        ("notes".to_owned(), tool, word)
+    };
     app.on(Message::Pins(vec![
-        ("notes".to_owned(), "count".to_owned(), PinWord::Drifted),
-        ("notes".to_owned(), "search_notes".to_owned(), PinWord::Same),
-        (
-            "notes".to_owned(),
-            "sync_repository".to_owned(),
-            PinWord::New,
-        ),
+        pin("count", PinWord::Drifted),
+        pin("search_notes", PinWord::Same),
+        pin("sync_repository", PinWord::New),
     ]));
     insta::assert_snapshot!("tools_partial_and_failed", screens(&mut app));
     type_in(&mut app, "/syr");

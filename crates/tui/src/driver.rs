@@ -3,15 +3,17 @@
 //! Runs on the runtime of the host. Every effect is a task of its own, so none waits for another,
 //! and what comes of it goes into the mailbox.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use attache::host::call_log;
-use attache::host::catalog::{Aggregate, ListKind, Listable, Offered};
+use attache::host::catalog::{Aggregate, ListKind, Listable};
+use attache::host::config::ServerName;
 use attache::host::events::EventKind;
 use attache::host::policy::PinState;
 use attache::protocol::{CallToolResult, Json, ProgressParams, Tool};
 use attache_view::document::Document;
+use parking_lot::Mutex;
 use tokio::sync::Notify;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::task::JoinHandle;
@@ -23,6 +25,8 @@ use crate::message::{
     About, Connected, Effect, Failed, JobEnd, JobId, JobNews, Listed, Message, Order, PinWord,
     WatchNews, Work,
 };
+use crate::panes::catalog::Row as _;
+use crate::panes::rows::ToolRow;
 
 /// Events that are handed over at once, at most.
 const BATCH: usize = 512;
@@ -203,8 +207,7 @@ impl Driver {
                 tokio::spawn(async move {
                     match backend.accept_pin(&server, &tool).await {
                         Ok(()) => {
-                            let name = tool.name.clone();
-                            mailbox.send(Message::Pins(vec![(server, name, PinWord::Same)]));
+                            mailbox.send(Message::Pins(vec![(server, tool, PinWord::Same)]));
                         }
                         Err(problem) => {
                             mailbox.send(Message::Notice(Notice::failed(problem.to_string())));
@@ -260,14 +263,7 @@ async fn list(kind: ListKind, backend: Backend, mailbox: Mailbox, wanted: Arc<No
     loop {
         wanted.notified().await;
         match kind {
-            ListKind::Tools => {
-                let wrap = |whole: Aggregate<Tool>| Listed::Tools(Box::new(whole));
-                if let Some(tools) = fetch(kind, &backend, &mailbox, wrap).await {
-                    let (backend, mailbox) = (backend.clone(), mailbox.clone());
-                    let looked = move || pins(&backend, &mailbox, &tools);
-                    let _ = tokio::task::spawn_blocking(looked).await;
-                }
-            }
+            ListKind::Tools => list_tools(&backend, &mailbox).await,
             ListKind::Resources => {
                 let wrap = |whole| Listed::Resources(Box::new(whole));
                 fetch(kind, &backend, &mailbox, wrap).await;
@@ -284,43 +280,77 @@ async fn list(kind: ListKind, backend: Backend, mailbox: Mailbox, wanted: Arc<No
     }
 }
 
-/// Tells of every server's part as it comes and of the whole at the end, which it gives as well.
+/// Tells of the tools, and then how each stands to what was approved.
+async fn list_tools(backend: &Backend, mailbox: &Mailbox) {
+    let tools: Arc<Mutex<BTreeMap<String, Vec<Arc<Tool>>>>> = Arc::default();
+    let seen = tools.clone();
+    let wrap = move |whole: Aggregate<Tool>| {
+        let (rows, servers) = ToolRow::all(whole);
+        let mut seen = seen.lock();
+        for server in &servers {
+            seen.insert(server.name.as_str().to_owned(), Vec::new());
+        }
+        for row in &rows {
+            if let Some(tools) = seen.get_mut(row.server()) {
+                tools.push(row.tool.clone());
+            }
+        }
+        Listed::Tools(rows, servers)
+    };
+    fetch(ListKind::Tools, backend, mailbox, wrap).await;
+    let tools = std::mem::take(&mut *tools.lock());
+    let (backend, mailbox) = (backend.clone(), mailbox.clone());
+    let looked = move || pins(&backend, &mailbox, &tools);
+    let _ = tokio::task::spawn_blocking(looked).await;
+}
+
+/// Tells of every server's part as it comes, and at the end of the servers that were not told of:
+/// a long list costs its room once.
 async fn fetch<T: Listable>(
     kind: ListKind,
     backend: &Backend,
     mailbox: &Mailbox,
-    wrap: fn(Aggregate<T>) -> Listed,
-) -> Option<Vec<Offered<T>>> {
-    let parts = mailbox.clone();
-    let on_part = Box::new(move |part| parts.send(Message::Listed(wrap(part))));
-    match backend.list::<T>(on_part).await {
-        Ok(whole) => {
-            let entries = whole.entries.clone();
+    wrap: impl Fn(Aggregate<T>) -> Listed + Clone + Send + 'static,
+) {
+    let told: Arc<Mutex<HashSet<ServerName>>> = Arc::default();
+    let on_part = {
+        let (told, mailbox, wrap) = (told.clone(), mailbox.clone(), wrap.clone());
+        move |part: Aggregate<T>| {
+            let answered = part.servers.iter().filter(|it| it.outcome.is_answer());
+            told.lock().extend(answered.map(|it| it.name.clone()));
+            mailbox.send(Message::Listed(wrap(part)));
+        }
+    };
+    match backend.list::<T>(Box::new(on_part)).await {
+        Ok(mut whole) => {
+            let told = std::mem::take(&mut *told.lock());
+            whole.entries.retain(|it| !told.contains(&it.server));
+            whole.servers.retain(|it| !told.contains(&it.name));
             mailbox.send(Message::Listed(wrap(whole)));
-            Some(entries)
         }
         Err(problem) => {
             mailbox.send(Message::Listed(Listed::Failed(kind, problem.to_string())));
-            None
         }
     }
 }
 
 /// How each tool stands to what was approved.
-fn pins(backend: &Backend, mailbox: &Mailbox, tools: &[Offered<Tool>]) {
-    let word = |offered: &Offered<Tool>| {
-        let server = offered.server.as_str();
-        let word = match backend.pin_state(server, &offered.entry) {
+fn pins(backend: &Backend, mailbox: &Mailbox, tools: &BTreeMap<String, Vec<Arc<Tool>>>) {
+    // A background host keeps its pins to itself.
+    if matches!(backend, Backend::Attached(_)) {
+        return;
+    }
+    let all = tools.iter();
+    let all = all.flat_map(|(server, tools)| tools.iter().map(move |tool| (server, tool)));
+    let words = all.map(|(server, tool)| {
+        let word = match backend.pin_state(server, tool) {
             Ok(PinState::Same) => PinWord::Same,
             Ok(PinState::Drifted(_)) => PinWord::Drifted,
             Ok(PinState::New | PinState::NotLocked { .. }) | Err(_) => PinWord::New,
         };
-        (server.to_owned(), offered.entry.name.clone(), word)
-    };
-    // A background host keeps its pins to itself.
-    if matches!(backend, Backend::Own(_)) {
-        mailbox.send(Message::Pins(tools.iter().map(word).collect()));
-    }
+        (server.clone(), tool.clone(), word)
+    });
+    mailbox.send(Message::Pins(words.collect()));
 }
 
 async fn begin(id: JobId, work: Work, backend: Backend, mailbox: Mailbox) {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use attache::host::call_log::CallRecord;
-use attache::host::catalog::{Aggregate, ListKind};
+use attache::host::catalog::{Aggregate, ListKind, ServerAnswer};
 use attache::host::events::Event;
 use attache::host::frames::Frame;
 use attache::host::policy::Drift;
@@ -19,6 +19,7 @@ use attache_view::document::Document;
 use ratatui::crossterm::event::Event as TerminalEvent;
 
 use crate::component::{Completion, Notice};
+use crate::panes::rows::ToolRow;
 
 /// The number of a request that this UI began: a call, a read, a prompt.
 pub(crate) type JobId = u64;
@@ -50,7 +51,7 @@ pub(crate) enum Message {
     /// A list, or one server's part of it.
     Listed(Listed),
     /// What the pins say about the tools of a list.
-    Pins(Vec<(String, String, PinWord)>),
+    Pins(Vec<(String, Arc<Tool>, PinWord)>),
     /// How a tool differs from what was approved.
     Drift {
         /// The server.
@@ -91,9 +92,9 @@ pub(crate) enum Message {
     },
     /// Something to say in passing.
     Notice(Notice),
-    /// A component's thread has finished something.
     /// The host is gone.
     HostEnded,
+    /// A component's thread has finished something.
     Wake,
 }
 
@@ -150,8 +151,8 @@ pub struct Wishes {
 /// One of the four lists.
 #[derive(Debug)]
 pub(crate) enum Listed {
-    /// Tools.
-    Tools(Box<Aggregate<Tool>>),
+    /// Tools, whose lines are made already.
+    Tools(Vec<ToolRow>, Vec<ServerAnswer>),
     /// Resources.
     Resources(Box<Aggregate<Resource>>),
     /// Templates of resources.
@@ -251,9 +252,9 @@ pub(crate) enum Effect {
     /// Follow the messages on the wire from now on.
     Frames,
     /// Tell how a tool differs from what was approved.
-    Drift { server: String, tool: Box<Tool> },
+    Drift { server: String, tool: Arc<Tool> },
     /// Approve a tool as it is.
-    AcceptPin { server: String, tool: Box<Tool> },
+    AcceptPin { server: String, tool: Arc<Tool> },
     /// Write a file.
     Save { path: PathBuf, bytes: Arc<[u8]> },
     /// Open with the system's program.

@@ -47,9 +47,7 @@ pub struct Aggregate<T> {
 impl<T> Aggregate<T> {
     /// Whether every server has answered, now.
     pub fn is_complete(&self) -> bool {
-        let answered =
-            |answer: &ServerAnswer| matches!(answer.outcome, Outcome::Ok | Outcome::NotOffered);
-        self.servers.iter().all(answered)
+        self.servers.iter().all(|it| it.outcome.is_answer())
     }
 }
 
@@ -113,6 +111,11 @@ pub enum Outcome {
 }
 
 impl Outcome {
+    /// Whether the server has answered, now or lately enough.
+    pub fn is_answer(&self) -> bool {
+        matches!(self, Self::Ok | Self::NotOffered)
+    }
+
     /// The outcome that an error means.
     pub(crate) fn of(error: &Error) -> Self {
         let failed = |failure: &crate::error::Failure| FailureSnapshot {

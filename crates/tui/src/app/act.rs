@@ -154,7 +154,6 @@ impl App {
             }
             Act::Again(key) => self.run_again(key),
             Act::AcceptPin(server, tool) => {
-                let tool = Box::new((*tool).clone());
                 self.effects.push(Effect::AcceptPin { server, tool });
             }
             Act::SayYes => self.answer_first(true),
@@ -315,7 +314,7 @@ impl App {
         let Some(row) = self.tools.selected() else {
             return;
         };
-        let (server, tool) = (row.server().to_owned(), Box::new((*row.tool).clone()));
+        let (server, tool) = (row.server().to_owned(), row.tool.clone());
         self.effects.push(Effect::Drift { server, tool });
     }
 

@@ -251,13 +251,13 @@ impl App {
         self.tab == Tab::Log && self.log.is_looking()
     }
 
-    /// Whether something on the screen moves by itself.
-    fn is_moving(&self) -> bool {
     /// Goes on with the search for some milliseconds.
     pub(crate) fn look_on(&mut self) {
         self.log.look();
     }
 
+    /// Whether something on the screen moves by itself.
+    fn is_moving(&self) -> bool {
         let mut servers = self.snapshot.servers.iter();
         self.about.is_none()
             || self.jobs.running().next().is_some()
@@ -432,8 +432,7 @@ impl App {
     fn on_listed(&mut self, listed: Listed) {
         let all = |_: &_| true;
         match listed {
-            Listed::Tools(whole) => {
-                let (rows, servers) = ToolRow::all(*whole);
+            Listed::Tools(rows, servers) => {
                 self.tools.answered(rows, servers, all);
                 self.tell_specs();
             }
@@ -475,10 +474,10 @@ impl App {
         self.specs.offered(tools.collect());
     }
 
-    fn on_pins(&mut self, pins: &[(String, String, crate::message::PinWord)]) {
+    fn on_pins(&mut self, pins: &[(String, Arc<Tool>, crate::message::PinWord)]) {
         let pins: std::collections::HashMap<(&str, &str), _> = pins
             .iter()
-            .map(|(server, tool, word)| ((server.as_str(), tool.as_str()), *word))
+            .map(|(server, tool, word)| ((server.as_str(), tool.name.as_str()), *word))
             .collect();
         for row in self.tools.rows_mut() {
             if let Some(word) = pins.get(&(row.server(), row.tool.name.as_str())) {

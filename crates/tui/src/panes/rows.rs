@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use attache::host::catalog::{Aggregate, Offered, ServerAnswer};
+use attache::host::config::ServerName;
 use attache::protocol::{Json, Prompt, Resource, ResourceTemplate, Tool};
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
@@ -32,7 +33,7 @@ fn claim(tool: &Tool, which: fn(&attache::protocol::ToolAnnotations) -> Option<b
 /// A tool.
 #[derive(Debug)]
 pub(crate) struct ToolRow {
-    server: String,
+    server: ServerName,
     name: String,
     title: Option<String>,
     pub(crate) claims: Vec<&'static str>,
@@ -51,7 +52,7 @@ impl ToolRow {
         let title = (title != tool.name).then(|| text::safe_name(title));
         let claims = CLAIMS.iter().filter(|(_, is_claimed)| is_claimed(&tool));
         Self {
-            server: offered.server.as_str().to_owned(),
+            server: offered.server,
             name: text::safe_name(&tool.name),
             title,
             claims: claims.map(|(word, _)| *word).collect(),
@@ -66,7 +67,9 @@ impl ToolRow {
 
     /// The rows of an answer.
     pub(crate) fn all(whole: Aggregate<Tool>) -> (Vec<Self>, Vec<ServerAnswer>) {
-        let rows = whole.entries.into_iter().map(Self::of).collect();
+        // Collected, they would stay in the much larger room of the entries.
+        let mut rows = Vec::with_capacity(whole.entries.len());
+        rows.extend(whole.entries.into_iter().map(Self::of));
         (rows, whole.servers)
     }
 
@@ -85,7 +88,7 @@ impl Row for ToolRow {
     const NOUN: &'static str = "tools";
 
     fn server(&self) -> &str {
-        &self.server
+        self.server.as_str()
     }
 
     fn name(&self) -> &str {
@@ -106,7 +109,7 @@ impl Row for ToolRow {
     }
 
     fn line(&self, look: &Look<'_>, places: &[usize]) -> Line<'static> {
-        let mut spans = beginning(&self.server, &self.name, places, look);
+        let mut spans = beginning(self.server.as_str(), &self.name, places, look);
         let mut marks: Vec<Span<'static>> = Vec::new();
         if let Some((word, role)) = self.pin_word() {
             marks.push(Span::styled(format!("{word} "), look.theme.style(role)));
