@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use attache_client::protocol::{Json, Tool};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 use similar::{ChangeTag, TextDiff};
 
@@ -23,23 +23,55 @@ pub(super) type Tools = BTreeMap<String, Pin>;
 #[serde(deny_unknown_fields)]
 pub(super) struct Pin {
     pub(super) digest: String,
-    pub(super) definition: Value,
+    definition: Definition,
+}
+
+/// A definition in its canonical form, which its digest is of. It is kept as text, because a tree
+/// takes twenty times the room, and a server may have thousands of tools.
+#[derive(Clone, Debug, PartialEq)]
+struct Definition(Box<str>);
+
+impl Definition {
+    fn of(value: Value) -> Self {
+        Self(canonical(value).to_string().into())
+    }
+
+    /// The definition as a tree.
+    fn value(&self) -> Value {
+        // It was written from one; only one that is nested too deeply cannot be read again.
+        serde_json::from_str(&self.0).unwrap_or_else(|_| Value::from(&*self.0))
+    }
+
+    fn digest(&self) -> String {
+        format!("sha256:{}", sha256_hex(self.0.as_bytes()))
+    }
+}
+
+/// In files it is a tree, for people to read.
+impl Serialize for Definition {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.value().serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Definition {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Value::deserialize(deserializer).map(Self::of)
+    }
 }
 
 impl Pin {
     pub(super) fn of(tool: &Tool) -> Self {
-        let definition = definition(tool);
+        let definition = Definition::of(definition(tool));
         Self {
-            digest: digest(&definition),
+            digest: definition.digest(),
             definition,
         }
     }
 
-    /// Puts a definition that was read from a file in order, and says whether the digest beside it
-    /// is its own.
-    pub(super) fn is_sound(&mut self) -> bool {
-        self.definition = canonical(std::mem::take(&mut self.definition));
-        digest(&self.definition) == self.digest
+    /// Whether the digest beside a definition that was read from a file is its own.
+    pub(super) fn is_sound(&self) -> bool {
+        self.definition.digest() == self.digest
     }
 }
 
@@ -65,13 +97,16 @@ pub(crate) fn definition_digest(tool: &Tool) -> String {
 
 /// All of a tool's definition, every line of it as added.
 pub fn whole(tool: &Tool) -> Vec<DiffLine> {
-    let lines = lines(&definition(tool)).into_iter();
+    let lines = lines(&canonical(definition(tool))).into_iter();
     lines.map(DiffLine::Added).collect()
 }
 
 /// The lines in which two definitions differ, with a few around them.
 pub(super) fn difference(from: &Pin, to: &Pin) -> Vec<DiffLine> {
-    let (from, to) = (lines(&from.definition), lines(&to.definition));
+    let (from, to) = (
+        lines(&from.definition.value()),
+        lines(&to.definition.value()),
+    );
     let from: Vec<&str> = from.iter().map(String::as_str).collect();
     let to: Vec<&str> = to.iter().map(String::as_str).collect();
     let diff = TextDiff::from_slices(&from, &to);
@@ -95,7 +130,8 @@ pub(super) fn difference(from: &Pin, to: &Pin) -> Vec<DiffLine> {
 /// Where two definitions differ, such as `inputSchema.properties.path.type`.
 pub(super) fn differing(from: &Pin, to: &Pin) -> Vec<String> {
     let mut paths = Vec::new();
-    compare("", &from.definition, &to.definition, &mut paths);
+    let (from, to) = (from.definition.value(), to.definition.value());
+    compare("", &from, &to, &mut paths);
     paths
 }
 
@@ -144,10 +180,6 @@ fn lines(definition: &Value) -> Vec<String> {
     lines
 }
 
-fn digest(definition: &Value) -> String {
-    format!("sha256:{}", sha256_hex(definition.to_string().as_bytes()))
-}
-
 fn definition(tool: &Tool) -> Value {
     let text = |text: &Option<String>| text.clone().map(Value::String);
     let annotations = tool
@@ -165,7 +197,7 @@ fn definition(tool: &Tool) -> Value {
     let fields = fields
         .into_iter()
         .filter_map(|(key, value)| Some((key.to_owned(), value?)));
-    canonical(Value::Object(fields.collect::<Map<_, _>>()))
+    Value::Object(fields.collect::<Map<_, _>>())
 }
 
 /// A value as a tree. Numbers that no tree can hold keep the text they came in.

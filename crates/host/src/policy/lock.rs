@@ -86,7 +86,7 @@ fn parse(file: &Path, text: &str) -> io::Result<Stored> {
         let message = format!("{}: {why}; mend it or write it anew", file.display());
         io::Error::new(io::ErrorKind::InvalidData, message)
     };
-    let mut stored: Stored = serde_json::from_str(text)
+    let stored: Stored = serde_json::from_str(text)
         .map_err(|error| invalid(format!("this is no lock file: {error}")))?;
     if stored.version != VERSION {
         return Err(invalid(format!(
@@ -94,7 +94,7 @@ fn parse(file: &Path, text: &str) -> io::Result<Stored> {
             stored.version
         )));
     }
-    for (server, tools) in &mut stored.servers {
+    for (server, tools) in &stored.servers {
         for (tool, pin) in tools {
             if !pin.is_sound() {
                 return Err(invalid(format!(

@@ -163,16 +163,19 @@ impl Pins {
                 Some(_) => {}
             }
         }
-        self.own_state(server, tool)
+        self.own_state_of(server, tool, &now)
     }
 
     /// How a tool stands to the user's own pin, whatever a lock file says.
     pub fn own_state(&self, server: &PinnedServer, tool: &Tool) -> io::Result<PinState> {
-        let now = Pin::of(tool);
+        self.own_state_of(server, tool, &Pin::of(tool))
+    }
+
+    fn own_state_of(&self, server: &PinnedServer, tool: &Tool, now: &Pin) -> io::Result<PinState> {
         let compare = |tools: Option<&Tools>| match tools.and_then(|tools| tools.get(&tool.name)) {
             None => PinState::New,
             Some(pin) if pin.digest == now.digest => PinState::Same,
-            Some(pin) => PinState::Drifted(drift(server, tool, pin, &now, None)),
+            Some(pin) => PinState::Drifted(drift(server, tool, pin, now, None)),
         };
         let state = self.with(server, compare)?;
         if self.folder.is_none() || !matches!(state, PinState::Drifted(_)) {
@@ -325,7 +328,7 @@ fn parse(file: &Path, text: &str, server: &PinnedServer) -> io::Result<Tools> {
         );
         io::Error::new(io::ErrorKind::InvalidData, message)
     };
-    let mut stored: Stored = serde_json::from_str(text)
+    let stored: Stored = serde_json::from_str(text)
         .map_err(|error| invalid(format!("this is no file of pinned tools: {error}")))?;
     if stored.version != VERSION {
         return Err(invalid(format!(
@@ -336,7 +339,7 @@ fn parse(file: &Path, text: &str, server: &PinnedServer) -> io::Result<Tools> {
     if stored.server != server.name.as_str() || stored.description != server.description {
         return Err(invalid("it belongs to another server".to_owned()));
     }
-    for (tool, pin) in &mut stored.tools {
+    for (tool, pin) in &stored.tools {
         if !pin.is_sound() {
             return Err(invalid(format!(
                 "the digest of {tool} does not belong to its definition"
