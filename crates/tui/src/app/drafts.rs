@@ -19,6 +19,10 @@ const MOST_FORMS: usize = 50;
 
 /// What is kept of what was begun.
 #[derive(Debug, Default)]
+#[expect(
+    clippy::vec_box,
+    reason = "they come boxed from what is open and go back there"
+)]
 pub(super) struct Drafts {
     /// The last one that was left stands last.
     forms: Vec<Box<FormSession>>,
