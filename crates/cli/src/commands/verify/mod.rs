@@ -21,8 +21,8 @@ use attache_verify::{
     AllowedCall, Baseline, Eras, HttpTarget, Level, Options, Report, StdioTarget, Target, calls,
     checks, verify,
 };
-use http::Method;
 use clap::ValueEnum;
+use http::Method;
 use url::Url;
 
 use super::{Context, Known, Typed, Verb};
@@ -346,10 +346,10 @@ async fn target(server: &ServerConfig, selection: &ServerSelection) -> Result<Ta
         Transport::Stdio(launch) => Ok(Target::Stdio(StdioTarget {
             launch: launch.clone(),
         })),
-        Transport::Http(http) if http.is_websocket() => {
-            Err(Failure::usage("servers behind a WebSocket are not verified")
-                .hint("verify it over stdio or HTTP if it speaks one of them"))
-        }
+        Transport::Http(http) if http.is_websocket() => Err(Failure::usage(
+            "servers behind a WebSocket are not verified",
+        )
+        .hint("verify it over stdio or HTTP if it speaks one of them")),
         Transport::Http(http) => {
             let mut headers: BTreeMap<String, String> = http
                 .headers
