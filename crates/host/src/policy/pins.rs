@@ -9,6 +9,7 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
 use attache_client::protocol::Tool;
 use parking_lot::{Mutex, MutexGuard};
@@ -26,13 +27,45 @@ const VERSION: u32 = 1;
 /// How many digits of a description's digest tell files apart; the file holds all of them.
 const DIGITS_IN_NAME: usize = 16;
 
+/// After how long another change of a file has another time, on any file system.
+const SETTLED: Duration = Duration::from_secs(3);
+
 /// The definitions that were approved.
 #[derive(Debug, Default)]
 pub struct Pins {
     folder: Option<PathBuf>,
     lock: Option<Lock>,
-    /// What was read or approved so far; `None` for a server that has no pins.
-    known: Mutex<BTreeMap<PinnedServer, Option<Tools>>>,
+    /// What was read or approved so far.
+    known: Mutex<BTreeMap<PinnedServer, Known>>,
+}
+
+/// The pins of a server.
+#[derive(Debug)]
+struct Known {
+    /// None if it was never used.
+    tools: Option<Tools>,
+    /// Which state of the file they were read from, if another one would show.
+    of: Option<FileState>,
+}
+
+impl From<Option<Tools>> for Known {
+    fn from(tools: Option<Tools>) -> Self {
+        Self { tools, of: None }
+    }
+}
+
+/// How a file that is rewritten can be told from what it was: its time of change and its length.
+#[derive(Debug, PartialEq, Eq)]
+struct FileState(SystemTime, u64);
+
+impl FileState {
+    /// None if there is no file, or it was changed so lately that the next change might not show.
+    fn of(file: &Path) -> Option<Self> {
+        let found = std::fs::metadata(file).ok()?;
+        let changed = found.modified().ok()?;
+        let is_settled = changed.elapsed().is_ok_and(|age| age >= SETTLED);
+        is_settled.then(|| Self(changed, found.len()))
+    }
 }
 
 /// A server as pins know it: its name, and a digest of how it is reached.
@@ -178,12 +211,23 @@ impl Pins {
             Some(pin) => PinState::Drifted(drift(server, tool, pin, now, None)),
         };
         let state = self.with(server, compare)?;
-        if self.folder.is_none() || !matches!(state, PinState::Drifted(_)) {
+        if !matches!(state, PinState::Drifted(_)) || self.is_current(server) {
             return Ok(state);
         }
         // The user may have approved it meanwhile, by another process.
         self.known().remove(server);
         self.with(server, compare)
+    }
+
+    /// Whether the file still says what is known. Reading it for each of thousands of tools would
+    /// take minutes.
+    fn is_current(&self, server: &PinnedServer) -> bool {
+        let Some(file) = self.file(server) else {
+            return true;
+        };
+        let now = FileState::of(&file);
+        let known = self.known();
+        now.is_some() && known.get(server).is_some_and(|known| known.of == now)
     }
 
     /// Pins all tools of a server that was never used before; one that was is left as it is.
@@ -222,8 +266,8 @@ impl Pins {
     ) -> io::Result<()> {
         let Some(file) = self.file(server) else {
             let mut known = self.known();
-            let tools = known.remove(server).flatten();
-            known.insert(server.clone(), change(tools));
+            let tools = known.remove(server).and_then(|known| known.tools);
+            known.insert(server.clone(), change(tools).into());
             return Ok(());
         };
         let mut change = Some(change);
@@ -240,10 +284,14 @@ impl Pins {
         match (change, &written) {
             // What is in the file is not understood, so nothing is put in its place.
             (Some(_), Err(error)) if error.kind() == io::ErrorKind::InvalidData => return written,
-            (Some(change), _) => changed = change(self.known().get(server).cloned().flatten()),
+            (Some(change), _) => {
+                let known = self.known();
+                let tools = known.get(server).and_then(|known| known.tools.clone());
+                changed = change(tools);
+            }
             (None, _) => {}
         }
-        self.known().insert(server.clone(), changed);
+        self.known().insert(server.clone(), changed.into());
         written
     }
 
@@ -252,19 +300,22 @@ impl Pins {
         server: &PinnedServer,
         look: impl FnOnce(Option<&Tools>) -> R,
     ) -> io::Result<R> {
-        if let Some(tools) = self.known().get(server) {
-            return Ok(look(tools.as_ref()));
+        if let Some(known) = self.known().get(server) {
+            return Ok(look(known.tools.as_ref()));
         }
         let read = match self.file(server) {
-            Some(file) => match state_file::read(&file)? {
-                Some(text) => Some(parse(&file, &text, server)?),
-                None => None,
+            Some(file) => Known {
+                of: FileState::of(&file),
+                tools: match state_file::read(&file)? {
+                    Some(text) => Some(parse(&file, &text, server)?),
+                    None => None,
+                },
             },
-            None => None,
+            None => None.into(),
         };
         let mut known = self.known();
-        let tools = known.entry(server.clone()).or_insert(read);
-        Ok(look(tools.as_ref()))
+        let known = known.entry(server.clone()).or_insert(read);
+        Ok(look(known.tools.as_ref()))
     }
 
     fn file(&self, server: &PinnedServer) -> Option<PathBuf> {
@@ -273,7 +324,7 @@ impl Pins {
         Some(self.folder.as_ref()?.join(name))
     }
 
-    fn known(&self) -> MutexGuard<'_, BTreeMap<PinnedServer, Option<Tools>>> {
+    fn known(&self) -> MutexGuard<'_, BTreeMap<PinnedServer, Known>> {
         self.known.lock()
     }
 }

@@ -287,3 +287,21 @@ fn a_lock_file_that_cannot_be_understood_is_an_error() {
         assert!(error.contains("attache.lock"), "{error}");
     }
 }
+
+/// The file is read again when it has changed, not for every tool that differs.
+#[test]
+fn what_another_process_approves_counts_at_once() {
+    let folder = Scratch::new("pins-current").unwrap();
+    let other = Pins::in_folder(folder.path());
+    other.accept(&server(), [&tool(SEARCH)]).unwrap();
+    let file = other.file(&server()).unwrap();
+    let written = std::fs::File::options().write(true).open(&file).unwrap();
+    written.set_modified(SystemTime::UNIX_EPOCH).unwrap();
+    let pins = Pins::in_folder(folder.path());
+    drift_of(&pins, &tool(OTHER));
+    assert!(pins.is_current(&server()));
+    other.accept(&server(), [&tool(OTHER)]).unwrap();
+    assert!(!pins.is_current(&server()));
+    assert_eq!(state(&pins, &tool(OTHER)), PinState::Same);
+    assert!(!pins.is_current(&server()), "it was written a moment ago");
+}
