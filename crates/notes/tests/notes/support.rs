@@ -215,10 +215,11 @@ pub(crate) fn text(result: &Value) -> &str {
     result["content"][0]["text"].as_str().unwrap()
 }
 
-/// Waits until a file is there.
+/// Waits until a file is there and written.
 pub(crate) async fn appears(file: &Path) {
     let deadline = tokio::time::Instant::now() + PATIENCE;
-    while !file.exists() {
+    let has_text = || std::fs::metadata(file).is_ok_and(|it| it.len() > 0);
+    while !has_text() {
         assert!(tokio::time::Instant::now() < deadline, "{}", file.display());
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
