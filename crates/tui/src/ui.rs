@@ -18,7 +18,7 @@ use crate::text;
 /// The time between two frames while much happens.
 const FRAME: Duration = Duration::from_millis(16);
 /// The same after a key, so that it is seen soon even in a flood.
-const FRAME_AFTER_KEY: Duration = Duration::from_millis(4);
+const FRAME_AFTER_KEY: Duration = Duration::from_millis(1);
 
 /// Milliseconds since 1970.
 pub(crate) fn now_ms() -> u64 {
