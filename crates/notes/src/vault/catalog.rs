@@ -111,7 +111,7 @@ impl Catalog {
         }
     }
 
-    /// Takes in what the first scan found. Nobody is told, so nothing is kept of it that would be
+    /// Takes in what the first scan found. It is not announced, so nothing is kept of it that would be
     /// freed at once and leave the memory in pieces.
     pub(crate) fn fill(&mut self, scan: Scan) {
         let mut notes: Vec<(String, Stamp)> = scan.notes.into_iter().collect();

@@ -30,7 +30,7 @@ struct Page {
 
 impl Page {
     async fn open() -> Self {
-        // It does not tell when its list changes, so that nobody may rely on what was listed.
+        // It does not tell when its list changes, so that what was listed cannot be relied on.
         let script = Script::legacy("2025-06-18").tools([tool()]);
         let script = script.capabilities(json!({"tools": {}}));
         let rig = Rig::new(&[("shop", script)]).await;

@@ -372,7 +372,7 @@ async fn target(server: &ServerConfig, selection: &ServerSelection) -> Result<Ta
     }
 }
 
-/// The header of the login that there is, if there is one. Nobody is asked to log in.
+/// The header of the login that there is, if there is one. This never begins a login.
 async fn login(
     server: &ServerConfig,
     selection: &ServerSelection,
