@@ -174,9 +174,10 @@ impl CallLog {
             let shared = Arc::downgrade(&self.shared);
             let thread = std::thread::Builder::new().name("attache-calls".to_owned());
             let work = move || {
-                while let Ok(message) = receiver.recv() {
-                    let weight = message.weight();
-                    writer.write(message);
+                while let Ok(first) = receiver.recv() {
+                    let mut weight = 0;
+                    let messages = std::iter::once(first).chain(receiver.try_iter());
+                    writer.write(messages.inspect(|it| weight += it.weight()));
                     if let Some(shared) = shared.upgrade() {
                         shared.waiting.fetch_sub(weight, Ordering::Relaxed);
                     }

@@ -2,8 +2,9 @@
 //!
 //! Owns the folder's layout, the numbers of calls and how long anything is kept. Files are named
 //! after the first number in them and only ever appended to or deleted, never renamed, so a reader
-//! needs no lock. A writer holds the lock for one line; the locked file says which number was given
-//! last and which file is written to. If it is damaged, both are found by looking at the files.
+//! needs no lock. A writer holds the lock for the lines it has at the moment; the locked file says
+//! which number was given last and which file is written to. If it is damaged, both are found by
+//! looking at the files.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufRead as _, BufReader, Read as _, Seek as _, SeekFrom, Write as _};
@@ -78,39 +79,26 @@ impl Store {
         Self { folder, limits }
     }
 
-    /// Writes a line about a call and gives its number. `line` is told the number, and may put long
-    /// parts aside.
-    pub(super) fn append(
-        &self,
-        number: Number,
-        line: impl FnOnce(u64, &Aside<'_>) -> io::Result<Line>,
-    ) -> io::Result<u64> {
+    /// Begins to write. Until that has ended, other processes wait.
+    pub(super) fn open(&self) -> io::Result<Appending<'_>> {
         state_file::private_folder(&self.folder)?;
         check_owner(&self.folder)?;
         let mut lock = state_file::lock(&self.folder.join(LOCK))?;
-        let mut counter = self.counter(&mut lock);
-        let number = match number {
-            Number::Next => counter.last + 1,
-            Number::Of(number) => number,
-        };
-        let line = line(
-            number,
-            &Aside {
-                store: self,
-                number,
-            },
-        )?;
-        let mut text = serde_json::to_string(&line)?;
-        text.push('\n');
-        let begins = self.make_room(&mut counter, number, text.len() as u64);
-        counter.last = counter.last.max(number);
-        // The number counts as given even if the line is not written: a cut line may have it.
-        write_counter(&mut lock, counter)?;
-        if begins {
-            self.delete_old(counter.file);
-        }
-        self.append_text(counter.file, &text)?;
-        Ok(number)
+        let counter = self.counter(&mut lock);
+        Ok(Appending {
+            store: self,
+            lock,
+            counter,
+            length: self.length(counter.file),
+            text: String::new(),
+            failed: None,
+        })
+    }
+
+    /// How long a file is, if it is there.
+    fn length(&self, file: u64) -> Option<u64> {
+        let found = fs::metadata(self.folder.join(file_name(file)));
+        found.ok().map(|found| found.len())
     }
 
     fn append_text(&self, file: u64, text: &str) -> io::Result<()> {
@@ -128,27 +116,6 @@ impl Store {
             }
         }
         file.write_all(text.as_bytes())
-    }
-
-    /// Begins another file if the one that is written to is full or old.
-    fn make_room(&self, counter: &mut Counter, number: u64, bytes: u64) -> bool {
-        let now = now_ms();
-        let length = fs::metadata(self.folder.join(file_name(counter.file)));
-        let length = length.map(|found| found.len());
-        let is_full = match length {
-            Ok(0) => false,
-            Ok(length) => length + bytes > self.limits.file_bytes,
-            Err(_) => true,
-        };
-        let is_old = now.saturating_sub(counter.since_ms) > self.limits.file_age_ms;
-        // A file is named after the first call that begins in it.
-        let is_next = number > counter.last;
-        let begins = counter.file == 0 || ((is_full || is_old) && is_next);
-        if begins {
-            counter.file = number;
-            counter.since_ms = now;
-        }
-        begins
     }
 
     /// Deletes what is too much or too old, except the file that is written to.
@@ -221,6 +188,86 @@ impl Store {
             file,
             since_ms: now_ms(),
         }
+    }
+}
+
+/// Lines that are written together, under one lock.
+pub(super) struct Appending<'a> {
+    store: &'a Store,
+    lock: File,
+    counter: Counter,
+    /// How long the current file is with the lines that wait; none if it is not there.
+    length: Option<u64>,
+    /// The lines that wait to be written to it.
+    text: String,
+    /// Why lines of an earlier file were not written.
+    failed: Option<io::Error>,
+}
+
+impl Appending<'_> {
+    /// Adds a line about a call and gives its number. `line` is told the number, and may put long
+    /// parts aside.
+    pub(super) fn add(
+        &mut self,
+        number: Number,
+        line: impl FnOnce(u64, &Aside<'_>) -> io::Result<Line>,
+    ) -> io::Result<u64> {
+        let number = match number {
+            Number::Next => self.counter.last + 1,
+            Number::Of(number) => number,
+        };
+        let store = self.store;
+        let line = line(number, &Aside { store, number })?;
+        let mut text = serde_json::to_string(&line)?;
+        text.push('\n');
+        let bytes = text.len() as u64;
+        if self.needs_file(number, bytes) {
+            self.begin_file(number);
+        }
+        self.counter.last = self.counter.last.max(number);
+        self.length = Some(self.length.unwrap_or(0) + bytes);
+        self.text.push_str(&text);
+        Ok(number)
+    }
+
+    /// Writes what was added.
+    pub(super) fn finish(mut self) -> io::Result<()> {
+        let written = self.write();
+        self.failed.map_or(written, Err)
+    }
+
+    /// Whether the current file is full or old.
+    fn needs_file(&self, number: u64, bytes: u64) -> bool {
+        let limits = &self.store.limits;
+        let is_full = match self.length {
+            Some(0) => false,
+            Some(length) => length + bytes > limits.file_bytes,
+            None => true,
+        };
+        let is_old = now_ms().saturating_sub(self.counter.since_ms) > limits.file_age_ms;
+        // A file is named after the first call that begins in it.
+        let is_next = number > self.counter.last;
+        self.counter.file == 0 || ((is_full || is_old) && is_next)
+    }
+
+    fn begin_file(&mut self, number: u64) {
+        if let Err(error) = self.write() {
+            self.failed.get_or_insert(error);
+        }
+        self.counter.file = number;
+        self.counter.since_ms = now_ms();
+        self.length = Some(0);
+        self.store.delete_old(number);
+    }
+
+    fn write(&mut self) -> io::Result<()> {
+        let text = std::mem::take(&mut self.text);
+        if text.is_empty() {
+            return Ok(());
+        }
+        // The numbers count as given even if the lines are not written: a cut line may have one.
+        write_counter(&mut self.lock, self.counter)?;
+        self.store.append_text(self.counter.file, &text)
     }
 }
 

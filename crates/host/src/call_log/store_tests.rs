@@ -16,8 +16,20 @@ fn line(number: u64, name: &str) -> Line {
     }
 }
 
+/// Writes one line by itself.
+fn write(
+    store: &Store,
+    number: Number,
+    line: impl FnOnce(u64, &Aside<'_>) -> io::Result<Line>,
+) -> io::Result<u64> {
+    let mut lines = store.open()?;
+    let number = lines.add(number, line)?;
+    lines.finish()?;
+    Ok(number)
+}
+
 fn append(store: &Store, name: &str) -> u64 {
-    let written = store.append(Number::Next, |number, _| Ok(line(number, name)));
+    let written = write(store, Number::Next, |number, _| Ok(line(number, name)));
     written.unwrap()
 }
 
@@ -58,6 +70,28 @@ fn numbers_go_on_across_processes_and_files_and_nobody_else_can_read_them() {
 }
 
 #[test]
+fn lines_that_are_written_together_fill_as_many_files_as_they_need() {
+    let scratch = Scratch::new("calls").unwrap();
+    let limits = Limits {
+        file_bytes: 150,
+        ..Limits::default()
+    };
+    let store = Store::new(scratch.path().to_owned(), limits);
+    append(&store, "before");
+    let mut lines = store.open().unwrap();
+    for number in 2..=9 {
+        let added = lines.add(Number::Next, |number, _| Ok(line(number, "echo")));
+        assert_eq!(added.unwrap(), number);
+    }
+    lines.finish().unwrap();
+    assert_eq!(numbers(scratch.path()), (1..=9).collect::<Vec<_>>());
+    for first in files(scratch.path()).unwrap() {
+        assert!(fs::metadata(path(scratch.path(), first)).unwrap().len() <= 150);
+    }
+    assert_eq!(append(&store, "after"), 10);
+}
+
+#[test]
 fn old_files_and_their_results_go() {
     let scratch = Scratch::new("calls").unwrap();
     let limits = Limits {
@@ -67,7 +101,7 @@ fn old_files_and_their_results_go() {
     };
     let store = Store::new(scratch.path().to_owned(), limits);
     for _ in 0..6 {
-        let written = store.append(Number::Next, |number, aside| {
+        let written = write(&store, Number::Next, |number, aside| {
             aside.put("result", "{}")?;
             Ok(line(number, "echo"))
         });
@@ -104,7 +138,7 @@ fn long_parts_make_room_for_each_other() {
             aside.put("result", "12345")?;
             Ok(line(number, "echo"))
         };
-        store.append(Number::Next, put).unwrap();
+        write(&store, Number::Next, put).unwrap();
     }
     let kept: Vec<u64> = store
         .aside_files()
@@ -112,7 +146,7 @@ fn long_parts_make_room_for_each_other() {
         .map(|(number, ..)| *number)
         .collect();
     assert_eq!(kept, [2, 3]);
-    let too_long = store.append(Number::Next, |number, aside| {
+    let too_long = write(&store, Number::Next, |number, aside| {
         aside.put("result", "12345678901")?;
         Ok(line(number, "echo"))
     });
@@ -183,7 +217,7 @@ fn many_writers_lose_nothing_and_share_no_number() {
                             ..Line::default()
                         })
                     };
-                    store.append(Number::Of(number), end).unwrap();
+                    write(&store, Number::Of(number), end).unwrap();
                 }
             });
         }
@@ -198,6 +232,6 @@ fn a_folder_that_others_can_write_to_is_refused() {
     let scratch = Scratch::new("calls").unwrap();
     fs::set_permissions(scratch.path(), fs::Permissions::from_mode(0o777)).unwrap();
     let store = Store::new(scratch.path().to_owned(), Limits::default());
-    let refused = store.append(Number::Next, |number, _| Ok(line(number, "echo")));
+    let refused = write(&store, Number::Next, |number, _| Ok(line(number, "echo")));
     assert_eq!(refused.unwrap_err().kind(), io::ErrorKind::PermissionDenied);
 }

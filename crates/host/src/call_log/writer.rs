@@ -8,13 +8,14 @@ use std::sync::atomic::Ordering;
 use attache_client::protocol::{CallTool, Json, Method as _, Payload};
 use attache_client::{CloseReason, ConnectError, Error as ClientError};
 use serde::Deserialize;
+use tokio::sync::oneshot;
 
 use super::mask::{Masked, mask};
 use super::record::{
     Began, CallEnding, CallError, CalledServer, Ended, Line, ProgressNote, origin_word,
 };
 use super::recording::{BeganCall, EndedCall, Notes, Outcome, RecordedServer};
-use super::store::{Aside, Number, Store};
+use super::store::{Appending, Aside, Number, Store};
 use super::{Message, WriterState};
 use crate::config::Origin;
 use crate::error::Error;
@@ -22,11 +23,13 @@ use crate::redact::Redactor;
 
 /// Arguments, results and details of errors up to this length stand in the line.
 const LONGEST_INLINE: usize = 64 * 1024;
+/// How many messages are written under one lock.
+const MOST_AT_ONCE: usize = 256;
 /// The longest text of a note of progress, of a message and of a name.
 const LONGEST_TEXT: usize = 4 * 1024;
 
 pub(super) struct Writer {
-    store: Store,
+    store: Arc<Store>,
     state: Arc<WriterState>,
     /// The calls that have begun, by their keys.
     open: HashMap<u64, Open>,
@@ -48,32 +51,64 @@ enum Begun {
     Unwritten(Box<Began>, Masked),
 }
 
+/// Messages that are written together.
+struct Batch<'a> {
+    /// None if nothing can be written now.
+    lines: Option<Appending<'a>>,
+    /// The calls whose beginnings are among the lines, and what is needed to write them again.
+    begun: Vec<(u64, Begun)>,
+    /// Those who wait for the lines to be written.
+    flushed: Vec<oneshot::Sender<()>>,
+    /// How many lost lines the log tells of then.
+    told_lost: u64,
+}
+
 impl Writer {
     pub(super) fn new(store: Store, state: Arc<WriterState>) -> Self {
         Self {
-            store,
+            store: Arc::new(store),
             state,
             open: HashMap::new(),
             told_lost: 0,
         }
     }
 
-    pub(super) fn write(&mut self, message: Message) {
+    /// Writes messages as long as there are some, under one lock.
+    pub(super) fn write(&mut self, messages: impl Iterator<Item = Message>) {
+        let store = self.store.clone();
+        let mut batch = Batch {
+            lines: self.noted(store.open()),
+            begun: Vec::new(),
+            flushed: Vec::new(),
+            told_lost: self.told_lost,
+        };
+        // Where nothing can be written now, the others wait for better times.
+        let most = match batch.lines {
+            Some(_) => MOST_AT_ONCE,
+            None => 1,
+        };
+        for message in messages.take(most) {
+            self.add(message, &mut batch);
+        }
+        if let Some(lines) = batch.lines {
+            match self.noted(lines.finish()) {
+                Some(()) => self.told_lost = batch.told_lost,
+                None => self.take_back(batch.begun),
+            }
+        }
+        for done in batch.flushed {
+            let _ = done.send(());
+        }
+    }
+
+    fn add(&mut self, message: Message, batch: &mut Batch<'_>) {
         match message {
             Message::Began(began) => {
                 let key = began.key;
                 let mut open = Open::new(*began);
-                if let Begun::Unwritten(began, arguments) = &open.begun {
-                    let written = self.store.append(Number::Next, |number, aside| {
-                        Ok(Line {
-                            n: number,
-                            began: Some(with_arguments(began, arguments, aside)),
-                            ..Line::default()
-                        })
-                    });
-                    if let Some(number) = self.noted(written) {
-                        open.begun = Begun::Written(number);
-                    }
+                if let Some(number) = self.add_beginning(&open, batch) {
+                    let unwritten = std::mem::replace(&mut open.begun, Begun::Written(number));
+                    batch.begun.push((key, unwritten));
                 }
                 self.open.insert(key, open);
             }
@@ -81,23 +116,38 @@ impl Writer {
                 let began = ended.began.take().map(|began| Open::new(*began));
                 // A beginning was handed over either before or with its end.
                 if let Some(open) = began.or_else(|| self.open.remove(&ended.key)) {
-                    self.end(&open, &ended);
+                    self.add_end(&open, &ended, batch);
                 }
             }
-            Message::Flush(done) => {
-                let _ = done.send(());
-            }
+            Message::Flush(done) => batch.flushed.push(done),
         }
     }
 
-    fn end(&mut self, open: &Open, ended: &EndedCall) {
+    fn add_beginning(&self, open: &Open, batch: &mut Batch<'_>) -> Option<u64> {
+        let Begun::Unwritten(began, arguments) = &open.begun else {
+            return None;
+        };
+        let added = batch.lines.as_mut()?.add(Number::Next, |number, aside| {
+            Ok(Line {
+                n: number,
+                began: Some(with_arguments(began, arguments, aside)),
+                ..Line::default()
+            })
+        });
+        self.noted(added)
+    }
+
+    fn add_end(&self, open: &Open, ended: &EndedCall, batch: &mut Batch<'_>) {
+        let Some(lines) = &mut batch.lines else {
+            return;
+        };
         let lost = self.state.lost.load(Ordering::Relaxed);
-        let newly_lost = lost.saturating_sub(self.told_lost);
+        let newly_lost = lost.saturating_sub(batch.told_lost);
         let number = match open.begun {
             Begun::Written(number) => Number::Of(number),
             Begun::Unwritten(..) => Number::Next,
         };
-        let written = self.store.append(number, |number, aside| {
+        let added = lines.add(number, |number, aside| {
             let began = match &open.begun {
                 Begun::Written(_) => None,
                 Begun::Unwritten(began, arguments) => Some(with_arguments(began, arguments, aside)),
@@ -109,13 +159,22 @@ impl Writer {
                 lost: newly_lost,
             })
         });
-        if self.noted(written).is_some() {
-            self.told_lost = lost;
+        if self.noted(added).is_some() {
+            batch.told_lost = lost;
+        }
+    }
+
+    /// Beginnings that turned out not to be written are tried again with their ends.
+    fn take_back(&mut self, begun: Vec<(u64, Begun)>) {
+        for (key, unwritten) in begun {
+            if let Some(open) = self.open.get_mut(&key) {
+                open.begun = unwritten;
+            }
         }
     }
 
     /// Keeps the first reason why something was not written.
-    fn noted(&self, written: io::Result<u64>) -> Option<u64> {
+    fn noted<T>(&self, written: io::Result<T>) -> Option<T> {
         written
             .map_err(|error| {
                 let mut problem = self.state.problem.lock();
