@@ -6,6 +6,7 @@
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io;
+use std::mem::ManuallyDrop;
 
 use crate::Place;
 
@@ -13,7 +14,8 @@ use crate::Place;
 pub struct Listener {
     inner: platform::Listener,
     place: Place,
-    _lock: File,
+    /// Kept until the process ends, which is what a command that waits for it means.
+    _lock: ManuallyDrop<File>,
 }
 
 /// Begins to listen; `None` if another process does.
@@ -30,7 +32,7 @@ pub fn listen(place: &Place) -> io::Result<Option<Listener>> {
     Ok(Some(Listener {
         inner: platform::listen(place)?,
         place: place.clone(),
-        _lock: lock,
+        _lock: ManuallyDrop::new(lock),
     }))
 }
 

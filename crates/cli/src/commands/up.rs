@@ -208,7 +208,7 @@ async fn serve(
     let signal = interrupts.raised();
     service.run(&mut listener, idle, signal).await;
     warming.abort();
-    // A command that waits for the lock waits for the servers to be gone.
+    // A command that waits for the lock waits for the servers and this process to be gone.
     host.close().await;
     drop(listener);
     Ok(())
