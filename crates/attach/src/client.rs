@@ -100,6 +100,12 @@ impl RemoteHost {
         self.ask("snapshot", &()).await
     }
 
+    /// Waits until the host has written what it is to keep: log lines, calls, remembered lists.
+    pub async fn flushed(&self) -> Result<(), RemoteError> {
+        let pending = self.link.send("flush", &()).await?;
+        pending.result().await.map(drop)
+    }
+
     /// Begins to follow the host: one cut, then every event after it. With a position, and if the
     /// events after it are still kept, there is no snapshot and it goes on from there.
     ///

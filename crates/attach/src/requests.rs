@@ -22,10 +22,14 @@ impl Client {
     /// Works on a request until it has a result.
     pub(crate) async fn result(&self, request: &Request) -> Result<Json, Box<RemoteFailure>> {
         let host = &self.service.host;
-        if request.verb == "snapshot" {
-            return json(&host.snapshot());
+        match request.verb.as_str() {
+            "snapshot" => return json(&host.snapshot()),
+            "flush" => {
+                host.flushed().await;
+                return Ok(Json::default());
+            }
+            _ => self.may_use()?,
         }
-        self.may_use()?;
         match request.verb.as_str() {
             "call" => self.call(request.id, with(request)?).await,
             "read" => self.read(with(request)?).await,

@@ -4,6 +4,8 @@
 //! and does not succeed is none: the command then finds out by itself, and says what it would have
 //! said. Only a call cannot be made twice.
 
+use std::time::Duration;
+
 use attache::host::Error as HostError;
 use attache::protocol::{Ending, Payload, ProgressParams};
 use attache_attach::{CallUpdate, PendingCall, Place, RemoteError, RemoteFailure, RemoteHost};
@@ -11,6 +13,9 @@ use attache_attach::{CallUpdate, PendingCall, Place, RemoteError, RemoteFailure,
 use crate::ask::TerminalQuestions;
 use crate::configuration::Configuration;
 use crate::failure::{Exit, Failure, Kind};
+
+/// How long the background process may take to write what it knows.
+const FLUSH_PATIENCE: Duration = Duration::from_secs(2);
 
 /// The place of a configuration's background process; none if it has no file that may be run, or
 /// there is no folder to put a socket in.
@@ -29,6 +34,16 @@ pub(crate) fn place_of_running(configuration: &Configuration) -> Option<Place> {
     Place::folder_of(&configuration.environment).filter(|folder| folder.is_dir())?;
     let place = place_of(configuration).ok().flatten()?;
     place.socket().exists().then_some(place)
+}
+
+/// Waits until the background process, if there is one, has written what it knows of calls.
+pub(crate) async fn flushed(configuration: &Configuration) {
+    if let Some(place) = place_of_running(configuration)
+        && let Some(host) = RemoteHost::connect_to_any(&place).await
+    {
+        // What a process has not written by then is not held against it.
+        let _ = tokio::time::timeout(FLUSH_PATIENCE, host.flushed()).await;
+    }
 }
 
 /// Waits for the end of a call, and puts questions about it to the person at the terminal.

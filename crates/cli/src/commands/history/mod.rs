@@ -20,6 +20,7 @@ use serde::Serialize;
 use super::{Context, Known, Typed, Verb};
 use crate::args::{ConfigArgs, ProgressArgs, ServerOption};
 use crate::ask::TerminalQuestions;
+use crate::attached;
 use crate::configuration::Configuration;
 use crate::failure::Failure;
 use crate::invocation::{Invocation, Refusal};
@@ -130,7 +131,7 @@ impl Verb for History {
         let output = &context.output;
         match self.verb {
             None => {
-                let log = Log::of(&self.config)?;
+                let log = Log::of(&self.config).await?;
                 let since = self.since.map_or(0, ago_ms);
                 let (server, name) = read_name(self.option.or_name(None)?, self.tool);
                 let filter = Filter {
@@ -147,7 +148,7 @@ impl Verb for History {
                 command,
                 config,
             }) => {
-                let log = Log::of(&config)?;
+                let log = Log::of(&config).await?;
                 let call = log.call(number)?;
                 match command {
                     true => print_command(&call, output),
@@ -161,7 +162,7 @@ impl Verb for History {
                 progress,
                 config,
             }) => {
-                let log = Log::of(&config)?;
+                let log = Log::of(&config).await?;
                 let call = log.call(number)?;
                 log.check_place(&call)?;
                 let mut words = Reproduction::of(&call)?.given_anew(&arguments)?;
@@ -208,8 +209,9 @@ struct Log {
 }
 
 impl Log {
-    fn of(config: &ConfigArgs) -> Result<Self, Failure> {
+    async fn of(config: &ConfigArgs) -> Result<Self, Failure> {
         let configuration = config.configuration()?;
+        attached::flushed(&configuration).await;
         let Some(state) = configuration.state_folder() else {
             return Err(Failure::config("there is no folder for the call log").hint("set HOME"));
         };
