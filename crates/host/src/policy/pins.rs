@@ -64,7 +64,7 @@ impl FileState {
         let found = std::fs::metadata(file).ok()?;
         let changed = found.modified().ok()?;
         let is_settled = changed.elapsed().is_ok_and(|age| age >= SETTLED);
-        is_settled.then(|| Self(changed, found.len()))
+        is_settled.then_some(Self(changed, found.len()))
     }
 }
 
