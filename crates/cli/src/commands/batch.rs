@@ -4,13 +4,13 @@
 //! that one bad line spoils itself only. What is read ahead and what waits for its turn is bounded.
 
 use std::collections::BTreeMap;
-use std::io::{BufRead as _, BufReader, Read};
+use std::io::{self, BufRead, BufReader, Read};
 use std::path::PathBuf;
 
 use attache::host::Host;
 use attache::host::config::ServerName;
 use attache::host::policy::CallOrigin;
-use attache::protocol::{CallToolResult, Json};
+use attache::protocol::{Json, Payload};
 use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
@@ -24,8 +24,10 @@ use crate::selection::built_in;
 
 /// The longest line.
 const LONGEST_LINE: u64 = 64 * 1024 * 1024;
-/// How many lines are read ahead, and how many endings wait for an earlier one.
-const READ_AHEAD: usize = 256;
+/// How many lines are handed over at once, if so many are there, and how often that is done ahead.
+const LINES_AT_ONCE: usize = 64;
+const READ_AHEAD: usize = 4;
+/// How many endings wait for an earlier one.
 const MOST_WAITING: usize = 4096;
 /// How many bytes are written at once while more is to come.
 const CHUNK: usize = 64 * 1024;
@@ -107,7 +109,7 @@ impl Verb for Batch {
         let selection = self.servers.selection()?.1.approved(self.yes);
         let session = context.open(selection).await?;
         let known = session.host.server_names();
-        let mut lines = read_lines(input);
+        let mut lines = Lines::of(input);
         let concurrency = usize::from(self.concurrency);
         let mut under_way: JoinSet<Ended> = JoinSet::new();
         // The calls under way, with the lines they came from.
@@ -131,7 +133,7 @@ impl Verb for Batch {
                         next = under_way.try_join_next();
                     }
                 }
-                line = lines.recv(), if is_open && has_room => match line {
+                line = lines.next(), if is_open && has_room => match line {
                     Some(line) => {
                         at += 1;
                         match line.and_then(|line| wanted(&line, &known)) {
@@ -182,34 +184,81 @@ fn not_all(message: String) -> Failure {
         .hint("the lines with \"error\" or \"isError\" say why")
 }
 
-/// Reads lines on a thread of its own, because a terminal or a pipe can only be waited for.
-fn read_lines(input: Box<dyn Read + Send>) -> mpsc::Receiver<Result<String, Failure>> {
-    let (tell, told) = mpsc::channel(READ_AHEAD);
-    std::thread::spawn(move || {
-        let mut input = BufReader::with_capacity(CHUNK, input);
+/// A line that was read, or why there is none.
+type Line = Result<String, Failure>;
+
+/// Lines that are read on a thread of their own, because a terminal or a pipe can only be waited
+/// for. As many are handed over at once as are there.
+struct Lines {
+    ahead: std::vec::IntoIter<Line>,
+    further: mpsc::Receiver<Vec<Line>>,
+}
+
+impl Lines {
+    fn of(input: Box<dyn Read + Send>) -> Self {
+        let (tell, further) = mpsc::channel(READ_AHEAD);
+        std::thread::spawn(move || read_all(input, &tell));
+        Self {
+            ahead: Vec::new().into_iter(),
+            further,
+        }
+    }
+
+    /// The next line. None is lost if this is dropped before it is done.
+    async fn next(&mut self) -> Option<Line> {
         loop {
-            let mut line = Vec::new();
-            let read = input
-                .by_ref()
-                .take(LONGEST_LINE)
-                .read_until(b'\n', &mut line);
-            let line = match read {
-                Ok(0) => return,
-                Ok(length) if length as u64 == LONGEST_LINE => Err(Failure::usage(format!(
-                    "a line is longer than {LONGEST_LINE} bytes"
-                ))),
-                Ok(_) => String::from_utf8(line)
-                    .map_err(|_| Failure::usage("the line is not valid UTF-8")),
-                Err(error) => Err(Failure::usage(format!("cannot read on: {error}"))),
-            };
-            let is_last =
-                matches!(&line, Err(failure) if failure.message.starts_with("cannot read"));
-            if tell.blocking_send(line).is_err() || is_last {
+            if let Some(line) = self.ahead.next() {
+                return Some(line);
+            }
+            self.ahead = self.further.recv().await?.into_iter();
+        }
+    }
+
+    /// Whether none is at hand.
+    fn is_empty(&self) -> bool {
+        self.ahead.as_slice().is_empty() && self.further.is_empty()
+    }
+}
+
+fn read_all(input: Box<dyn Read + Send>, tell: &mpsc::Sender<Vec<Line>>) {
+    let mut input = BufReader::with_capacity(CHUNK, input);
+    let mut lines = Vec::new();
+    loop {
+        let is_last = match read_line(&mut input) {
+            Ok(Some(line)) => {
+                lines.push(line);
+                false
+            }
+            Ok(None) => true,
+            Err(error) => {
+                lines.push(Err(Failure::usage(format!("cannot read on: {error}"))));
+                true
+            }
+        };
+        let is_full = lines.len() == LINES_AT_ONCE || !input.buffer().contains(&b'\n');
+        if is_last || is_full {
+            let told = tell.blocking_send(std::mem::take(&mut lines));
+            if told.is_err() || is_last {
                 return;
             }
         }
-    });
-    told
+    }
+}
+
+fn read_line(input: &mut impl BufRead) -> io::Result<Option<Line>> {
+    let mut line = Vec::new();
+    let length = input.take(LONGEST_LINE).read_until(b'\n', &mut line)?;
+    Ok(match length as u64 {
+        0 => None,
+        LONGEST_LINE => {
+            let message = format!("a line is longer than {LONGEST_LINE} bytes");
+            Some(Err(Failure::usage(message)))
+        }
+        _ => {
+            let line = String::from_utf8(line);
+            Some(line.map_err(|_| Failure::usage("the line is not valid UTF-8")))
+        }
+    })
 }
 
 /// The call of a line; none if it is empty.
@@ -244,23 +293,35 @@ async fn call(host: Host, place: Place, wanted: Wanted) -> Ended {
         Ok(payload) => payload,
         Err(error) => return failed(place, Some(&wanted.tool), &error.into()),
     };
-    let result: Result<CallToolResult, _> = payload.decode();
-    let result = match result {
-        Ok(result) => result,
+    match ending(place, &wanted.tool, &payload) {
+        Ok(ended) => ended,
         Err(error) => {
             let failure = crate::failure::unreadable("tools/call", &error);
-            return failed(place, Some(&wanted.tool), &failure);
+            failed(place, Some(&wanted.tool), &failure)
         }
-    };
-    let tool = json::write(&wanted.tool);
-    // Line ends in JSON stand between values only, so they may go.
-    let document = String::from_utf8_lossy(payload.as_bytes()).replace(['\n', '\r'], " ");
-    let line = place.line;
-    Ended {
-        number: place.number,
-        line: format!("{{\"line\":{line},\"tool\":{tool},\"result\":{document}}}"),
-        is_result: !result.is_error,
     }
+}
+
+/// The line of a result, which stays as the server sent it.
+fn ending(place: Place, tool: &str, payload: &Payload) -> Result<Ended, serde_json::Error> {
+    #[derive(Deserialize)]
+    struct Flag {
+        #[serde(rename = "isError", default)]
+        is_error: bool,
+    }
+    let flag: Flag = serde_json::from_slice(payload.as_bytes())?;
+    let result = String::from_utf8_lossy(payload.as_bytes());
+    // Line ends in JSON stand between values only, so they may go.
+    let result = match result.contains(['\n', '\r']) {
+        true => result.replace(['\n', '\r'], " ").into(),
+        false => result,
+    };
+    let (line, tool) = (place.line, json::write(&tool));
+    Ok(Ended {
+        number: place.number,
+        line: format!("{{\"line\":{line},\"tool\":{tool},\"result\":{result}}}"),
+        is_result: !flag.is_error,
+    })
 }
 
 fn empty_object() -> Json {

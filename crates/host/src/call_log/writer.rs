@@ -33,8 +33,33 @@ pub(super) struct Writer {
     state: Arc<WriterState>,
     /// The calls that have begun, by their keys.
     open: HashMap<u64, Open>,
+    /// The server of the last call, which is likely that of the next.
+    server: Option<Arc<LoggedServer>>,
     /// How many lost lines the log tells of already.
     told_lost: u64,
+}
+
+/// What the log says of a server, with its secrets.
+struct LoggedServer {
+    server: RecordedServer,
+    redactor: Redactor,
+    called: CalledServer,
+}
+
+impl LoggedServer {
+    fn new(server: RecordedServer) -> Self {
+        let redactor = Redactor::for_servers([&*server.config]);
+        let called = called(&server, &redactor);
+        Self {
+            server,
+            redactor,
+            called,
+        }
+    }
+
+    fn is(&self, server: &RecordedServer) -> bool {
+        Arc::ptr_eq(&self.server.config, &server.config) && self.server.is_typed == server.is_typed
+    }
 }
 
 /// A call that has begun.
@@ -55,8 +80,8 @@ enum Begun {
 struct Batch<'a> {
     /// None if nothing can be written now.
     lines: Option<Appending<'a>>,
-    /// The calls whose beginnings are among the lines, and what is needed to write them again.
-    begun: Vec<(u64, Begun)>,
+    /// The calls that have begun.
+    begun: Vec<u64>,
     /// Those who wait for the lines to be written.
     flushed: Vec<oneshot::Sender<()>>,
     /// How many lost lines the log tells of then.
@@ -69,6 +94,7 @@ impl Writer {
             store: Arc::new(store),
             state,
             open: HashMap::new(),
+            server: None,
             told_lost: 0,
         }
     }
@@ -90,10 +116,11 @@ impl Writer {
         for message in messages.take(most) {
             self.add(message, &mut batch);
         }
+        let begun = self.add_beginnings(&mut batch);
         if let Some(lines) = batch.lines {
             match self.noted(lines.finish()) {
                 Some(()) => self.told_lost = batch.told_lost,
-                None => self.take_back(batch.begun),
+                None => self.take_back(begun),
             }
         }
         for done in batch.flushed {
@@ -105,15 +132,12 @@ impl Writer {
         match message {
             Message::Began(began) => {
                 let key = began.key;
-                let mut open = Open::new(*began);
-                if let Some(number) = self.add_beginning(&open, batch) {
-                    let unwritten = std::mem::replace(&mut open.begun, Begun::Written(number));
-                    batch.begun.push((key, unwritten));
-                }
+                let open = self.opened(*began);
                 self.open.insert(key, open);
+                batch.begun.push(key);
             }
             Message::Ended(mut ended) => {
-                let began = ended.began.take().map(|began| Open::new(*began));
+                let began = ended.began.take().map(|began| self.opened(*began));
                 // A beginning was handed over either before or with its end.
                 if let Some(open) = began.or_else(|| self.open.remove(&ended.key)) {
                     self.add_end(&open, &ended, batch);
@@ -121,6 +145,35 @@ impl Writer {
             }
             Message::Flush(done) => batch.flushed.push(done),
         }
+    }
+
+    fn opened(&mut self, mut call: BeganCall) -> Open {
+        let server = call.server.take().map(|server| match &self.server {
+            Some(known) if known.is(&server) => known.clone(),
+            _ => {
+                let known = Arc::new(LoggedServer::new(server));
+                self.server.insert(known).clone()
+            }
+        });
+        Open::new(call, server.as_deref())
+    }
+
+    /// Adds the beginnings of calls that have not ended yet; the others have a line already. Gives
+    /// what is needed to write them again.
+    fn add_beginnings(&mut self, batch: &mut Batch<'_>) -> Vec<(u64, Begun)> {
+        let mut begun = Vec::new();
+        for key in std::mem::take(&mut batch.begun) {
+            let Some(open) = self.open.get(&key) else {
+                continue;
+            };
+            if let Some(number) = self.add_beginning(open, batch)
+                && let Some(open) = self.open.get_mut(&key)
+            {
+                let unwritten = std::mem::replace(&mut open.begun, Begun::Written(number));
+                begun.push((key, unwritten));
+            }
+        }
+        begun
     }
 
     fn add_beginning(&self, open: &Open, batch: &mut Batch<'_>) -> Option<u64> {
@@ -185,18 +238,14 @@ impl Writer {
 }
 
 impl Open {
-    fn new(call: BeganCall) -> Self {
+    fn new(call: BeganCall, server: Option<&LoggedServer>) -> Self {
         let BeganCall {
             at_ms,
             wanted,
-            server,
             claims_read_only,
             ..
         } = call;
-        let mut redactor = match &server {
-            Some(server) => Redactor::for_servers([&*server.config]),
-            None => Redactor::new(),
-        };
+        let mut redactor = server.map_or_else(Redactor::new, |it| it.redactor.clone());
         let arguments = match &wanted.arguments {
             Some(arguments) => mask(arguments.as_str(), &redactor),
             None => Masked::default(),
@@ -208,7 +257,7 @@ impl Open {
         let began = Began {
             at_ms,
             method: wanted.method.to_owned(),
-            server: server.as_ref().map(|it| it.config.name.to_string()),
+            server: server.map(|it| it.server.config.name.to_string()),
             name_masked: *name != *wanted.name,
             name: cut(&name),
             arguments: None,
@@ -217,7 +266,7 @@ impl Open {
             origin: wanted.origin.map(|origin| origin_word(origin).to_owned()),
             claims_read_only,
             process: std::process::id(),
-            target: server.as_ref().map(|server| called(server, &redactor)),
+            target: server.map(|it| it.called.clone()),
         };
         Self {
             method: wanted.method,

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use attache_client::Server;
@@ -68,8 +68,10 @@ impl Default for Config {
 }
 
 fn default_concurrent_starts() -> usize {
-    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    LEAST_STARTS.max(cores * STARTS_PER_CORE)
+    // The system is asked in several files, so once is enough.
+    static CORES: LazyLock<usize> =
+        LazyLock::new(|| std::thread::available_parallelism().map_or(1, std::num::NonZero::get));
+    LEAST_STARTS.max(*CORES * STARTS_PER_CORE)
 }
 
 /// What is written down, and where.

@@ -1,5 +1,6 @@
 //! Calling a tool: name, policy and pins, a running server, the connection, outdated caches.
 
+use std::borrow::Cow;
 use std::future::IntoFuture;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -257,8 +258,8 @@ pub(super) async fn permit(
         }
     }
     let definition = match known {
-        Some(known) => known.clone(),
-        None => definition(server_handle, tool).await?,
+        Some(known) => Cow::Borrowed(known),
+        None => Cow::Owned(definition(server_handle, tool).await?),
     };
     let passed = gate.pass(WantedCall {
         name,
