@@ -7,11 +7,12 @@
 use std::time::Duration;
 
 use attache::host::Error as HostError;
+use attache::host::trust::Loaded;
 use attache::protocol::{Ending, Payload, ProgressParams};
 use attache_attach::{CallUpdate, PendingCall, Place, RemoteError, RemoteFailure, RemoteHost};
 
 use crate::ask::TerminalQuestions;
-use crate::configuration::Configuration;
+use crate::configuration::{Configuration, LOCK_FILE};
 use crate::failure::{Exit, Failure, Kind};
 
 /// How long the background process may take to write what it knows.
@@ -20,25 +21,27 @@ const FLUSH_PATIENCE: Duration = Duration::from_secs(2);
 /// The place of a configuration's background process; none if it has no file that may be run, or
 /// there is no folder to put a socket in.
 pub(crate) fn place_of(configuration: &Configuration) -> Result<Option<Place>, Failure> {
-    let Some(loaded) = configuration.load()? else {
-        return Ok(None);
-    };
-    let lock = configuration.lock_file();
-    let lock = lock.and_then(|file| std::fs::read_to_string(file).ok());
-    let environment = &configuration.environment;
-    Ok(Place::of(&loaded, environment, lock.as_deref()))
+    let loaded = configuration.load()?;
+    Ok(loaded.and_then(|loaded| place_of_loaded(configuration, &loaded)))
+}
+
+fn place_of_loaded(configuration: &Configuration, loaded: &Loaded) -> Option<Place> {
+    let lock = loaded.found.file.with_file_name(LOCK_FILE);
+    let lock = std::fs::read_to_string(lock).ok();
+    Place::of(loaded, &configuration.environment, lock.as_deref())
 }
 
 /// The same for a command that looks for a process: none before the first `attache up`.
-pub(crate) fn place_of_running(configuration: &Configuration) -> Option<Place> {
+pub(crate) fn place_of_running(configuration: &Configuration, loaded: &Loaded) -> Option<Place> {
     Place::folder_of(&configuration.environment).filter(|folder| folder.is_dir())?;
-    let place = place_of(configuration).ok().flatten()?;
+    let place = place_of_loaded(configuration, loaded)?;
     place.socket().exists().then_some(place)
 }
 
 /// Waits until the background process, if there is one, has written what it knows of calls.
 pub(crate) async fn flushed(configuration: &Configuration) {
-    if let Some(place) = place_of_running(configuration)
+    if let Ok(Some(loaded)) = configuration.load()
+        && let Some(place) = place_of_running(configuration, &loaded)
         && let Some(host) = RemoteHost::connect_to_any(&place).await
     {
         // What a process has not written by then is not held against it.

@@ -27,10 +27,19 @@ const LOGINS_FOLDER: &str = "logins";
 /// The folder of pinned definitions of tools, below the state folder.
 const PINS_FOLDER: &str = "pins";
 /// The file of definitions of tools that can make pins stricter, beside the configuration file.
-const LOCK_FILE: &str = "attache.lock";
+pub(crate) const LOCK_FILE: &str = "attache.lock";
 
 /// How long a file counts as just written.
 const FRESH: Duration = Duration::from_secs(60 * 60);
+
+/// The configuration that was read, to run.
+pub(crate) fn to_run(loaded: Loaded) -> Result<Config, Failure> {
+    if let Some(problem) = whole_file(loaded.config()) {
+        return Err(problem_failure(problem));
+    }
+    let runnable = loaded.into_runnable();
+    runnable.map_err(|untrusted| refusal(&untrusted))
+}
 
 /// The machine and the user, and the file they named.
 #[derive(Clone, Debug)]
@@ -85,14 +94,7 @@ impl Configuration {
 
     /// The configuration of the file that counts, to run. `None` if there is no file.
     pub(crate) fn runnable(&self) -> Result<Option<Config>, Failure> {
-        let Some(loaded) = self.load()? else {
-            return Ok(None);
-        };
-        if let Some(problem) = whole_file(loaded.config()) {
-            return Err(problem_failure(problem));
-        }
-        let runnable = loaded.into_runnable();
-        runnable.map(Some).map_err(|untrusted| refusal(&untrusted))
+        self.load()?.map(to_run).transpose()
     }
 
     /// A path as a person reads it: what is below the home folder begins with a tilde.

@@ -20,7 +20,7 @@ use attache::{EraChoice, Proxy, Server};
 use attache_attach::Place;
 
 use crate::attached;
-use crate::configuration::{Configuration, problem_failure};
+use crate::configuration::{Configuration, problem_failure, to_run};
 use crate::failure::Failure;
 use crate::overrides::Overrides;
 use crate::target::{Target, program_name, with_usual_path};
@@ -99,8 +99,6 @@ pub(crate) struct ServerSelection {
     log_level: Option<LogLevel>,
     /// Where a process may keep these servers running.
     shared: Option<Place>,
-    /// A server inside this executable was named that the configuration has not.
-    is_stand_in: bool,
     /// How long one request may take, if that was typed.
     timeout: Option<Duration>,
     /// Where to record what passes.
@@ -150,8 +148,8 @@ impl ServerSelection {
         }
         selection.log_level = overrides.log_level;
         selection.timeout = overrides.timeout();
-        if selection.typed.is_none() && !selection.is_stand_in && overrides.can_share() {
-            selection.shared = attached::place_of_running(configuration);
+        if !overrides.can_share() {
+            selection.shared = None;
         }
         if overrides.are_for_one_server() && selection.len() > 1 {
             return Err(Failure::usage("--env and --cwd are for one server")
@@ -167,7 +165,7 @@ impl ServerSelection {
     /// The servers that are written down, or else those that are built in.
     fn configured(configuration: &Configuration) -> Result<Self, Failure> {
         let state = configuration.state_folder();
-        let Some(config) = configuration.runnable()? else {
+        let Some(loaded) = configuration.load()? else {
             let waits = |it: &&BuiltIn| it.part == Part::Waits;
             return Ok(Self {
                 config: stand_ins()?,
@@ -179,6 +177,8 @@ impl ServerSelection {
                 ..Self::default()
             });
         };
+        let shared = attached::place_of_running(configuration, &loaded);
+        let config = to_run(loaded)?;
         let mut misconfigured = BTreeMap::new();
         for problem in &config.problems {
             if let (Severity::Error, Some(server)) = (problem.severity, &problem.server) {
@@ -191,6 +191,7 @@ impl ServerSelection {
         Ok(Self {
             config,
             misconfigured: misconfigured.into_iter().collect(),
+            shared,
             places: Places {
                 state,
                 answers: configuration.answers_file(),
@@ -228,7 +229,6 @@ impl ServerSelection {
             self.config.servers.insert(server.name.clone(), server);
             // The background process keeps what is written down, and this is not.
             self.shared = None;
-            self.is_stand_in = true;
         }
         if !self.has(name) {
             let error = Error::UnknownServer {
