@@ -2,6 +2,8 @@
 //!
 //! `cargo run --profile dist -p attache-tui --example numbers -- target/dist/attache`
 //!
+//! Words after the program choose what is measured: `first idle tools flood lines result servers`.
+//!
 //! A frame ends where the terminal is told so (DEC 2026), so the times are those from a key to the
 //! last byte of its frame, the way through the pseudo-terminal included. The machine has to be
 //! quiet: a busy one shows in the worst times first.
@@ -37,17 +39,35 @@ const LINES_TIMES: u64 = 8_000;
 const LINES_CALLS: usize = 5;
 
 fn main() -> Result<()> {
-    let program = std::env::args().nth(1).ok_or("name the attache binary")?;
+    let mut words = std::env::args().skip(1);
+    let program = words.next().ok_or("name the attache binary")?;
     let program = std::fs::canonicalize(program)?.display().to_string();
-    first_frame(&program)?;
-    idle(&program)?;
-    many_tools(&program)?;
+    let chosen: Vec<String> = words.collect();
+    let wanted = |part: &str| chosen.is_empty() || chosen.iter().any(|word| word == part);
+    if wanted("first") {
+        first_frame(&program)?;
+    }
+    if wanted("idle") {
+        idle(&program)?;
+    }
+    if wanted("tools") {
+        many_tools(&program)?;
+    }
     let loud = loud()?;
     let home = home_of(&[("loud", &loud)])?;
-    flood(&program, home.path())?;
-    many_lines(&program, home.path())?;
-    large_result(&program, home.path())?;
-    many_servers(&program)
+    if wanted("flood") {
+        flood(&program, home.path())?;
+    }
+    if wanted("lines") {
+        many_lines(&program, home.path())?;
+    }
+    if wanted("result") {
+        large_result(&program, home.path())?;
+    }
+    if wanted("servers") {
+        many_servers(&program)?;
+    }
+    Ok(())
 }
 
 fn first_frame(program: &str) -> Result<()> {
