@@ -143,7 +143,7 @@ async fn fault_49_calls_that_come_too_fast_are_counted_and_the_log_says_so() {
     let scratch = Scratch::new("calls").unwrap();
     let log = CallLog::in_folder(scratch.path());
     let lock = crate::state_file::lock(&scratch.path().join("number")).unwrap();
-    let total = QUEUE_CAPACITY + 50;
+    let total = QUEUE_CAPACITY + GATHERED + 50;
     for _ in 0..total {
         Recording::begin(Some(&log), || wanted("{}")).end(&answer("{}"));
     }

@@ -15,7 +15,8 @@ mod writer;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::mpsc::{SyncSender, TrySendError, sync_channel};
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
@@ -34,6 +35,9 @@ use writer::Writer;
 const QUEUE_CAPACITY: usize = 1024;
 /// How much arguments and results may weigh that wait to be written.
 const QUEUE_BYTES: usize = 64 * 1024 * 1024;
+/// For how long messages are gathered, and how many, before they are written.
+const GATHERING: Duration = Duration::from_millis(5);
+const GATHERED: usize = 64;
 /// The folder of the call log, below that of log files.
 const FOLDER: &str = "calls";
 
@@ -176,7 +180,8 @@ impl CallLog {
             let work = move || {
                 while let Ok(first) = receiver.recv() {
                     let mut weight = 0;
-                    let messages = std::iter::once(first).chain(receiver.try_iter());
+                    let messages = gathered(first, &receiver);
+                    let messages = messages.into_iter().chain(receiver.try_iter());
                     writer.write(messages.inspect(|it| weight += it.weight()));
                     if let Some(shared) = shared.upgrade() {
                         shared.waiting.fetch_sub(weight, Ordering::Relaxed);
@@ -188,6 +193,20 @@ impl CallLog {
         }
         queue.clone()
     }
+}
+
+/// What comes shortly after a message, unless it has to be written at once. Most calls end by then,
+/// so that writing takes nothing from the servers that answer them.
+fn gathered(first: Message, receiver: &Receiver<Message>) -> Vec<Message> {
+    let until = Instant::now() + GATHERING;
+    let mut messages = vec![first];
+    while messages.len() < GATHERED && !matches!(messages.last(), Some(Message::Flush(_))) {
+        match receiver.recv_timeout(until.saturating_duration_since(Instant::now())) {
+            Ok(message) => messages.push(message),
+            Err(_) => break,
+        }
+    }
+    messages
 }
 
 #[cfg(test)]
