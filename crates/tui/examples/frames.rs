@@ -39,7 +39,11 @@ fn main() {
         began.elapsed()
     );
     let began = Instant::now();
-    let mut view = AnswerView::new(document, raw.as_str().into(), Waker::nothing());
+    let mut view = AnswerView::new(
+        document,
+        attache::protocol::Json::parse(&raw).unwrap().into(),
+        Waker::nothing(),
+    );
     let mut screen = Terminal::new(TestBackend::new(SIZE.width, SIZE.height)).unwrap();
     draw(&mut screen, &mut view);
     println!("first frame of it: {:?}", began.elapsed());

@@ -358,7 +358,7 @@ fn end_call(app: &mut App, id: JobId, raw: &str) {
     let document = attache_view::document::Document::of_call(&result, None);
     let end = JobEnd::Answered {
         document: Arc::new(document),
-        raw: raw.into(),
+        raw: attache::protocol::Json::parse(raw).unwrap().into(),
         result: Some(Arc::new(result)),
     };
     app.on(Message::Job(id, JobNews::Ended(end)));

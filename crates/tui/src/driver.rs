@@ -11,7 +11,7 @@ use attache::host::catalog::{Aggregate, ListKind, Listable};
 use attache::host::config::ServerName;
 use attache::host::events::EventKind;
 use attache::host::policy::PinState;
-use attache::protocol::{CallToolResult, Json, ProgressParams, Tool};
+use attache::protocol::{CallToolResult, Json, Payload, ProgressParams, Tool};
 use attache_view::document::Document;
 use parking_lot::Mutex;
 use tokio::sync::Notify;
@@ -386,7 +386,7 @@ async fn begin(id: JobId, work: Work, backend: Backend, mailbox: Mailbox) {
                 }),
             };
             match backend.call(call, on_progress).await {
-                Ok(payload) => of_call(payload.as_bytes().to_vec(), output_schema).await,
+                Ok(payload) => of_call(payload, output_schema).await,
                 Err(problem) => JobEnd::Failed(failed(&problem)),
             }
         }
@@ -418,14 +418,14 @@ async fn begin(id: JobId, work: Work, backend: Backend, mailbox: Mailbox) {
     mailbox.send(Message::Job(id, JobNews::Ended(end)));
 }
 
-async fn of_call(payload: Vec<u8>, output_schema: Option<Json>) -> JobEnd {
-    let is_large = payload.len() > LARGE;
+async fn of_call(payload: Payload, output_schema: Option<Json>) -> JobEnd {
+    let is_large = payload.as_bytes().len() > LARGE;
     let make = move || -> Result<JobEnd, serde_json::Error> {
-        let result: CallToolResult = serde_json::from_slice(&payload)?;
+        let result: CallToolResult = payload.decode()?;
         let document = Document::of_call(&result, output_schema.as_ref());
         Ok(JobEnd::Answered {
             document: Arc::new(document),
-            raw: String::from_utf8_lossy(&payload).into(),
+            raw: payload,
             result: Some(Arc::new(result)),
         })
     };
@@ -452,7 +452,7 @@ async fn answered(make: impl FnOnce() -> (Document, Json) + Send + 'static) -> J
     match tokio::task::spawn_blocking(make).await {
         Ok((document, raw)) => JobEnd::Answered {
             document: Arc::new(document),
-            raw: raw.as_str().into(),
+            raw: raw.into(),
             result: None,
         },
         Err(error) => broken(&error.to_string()),

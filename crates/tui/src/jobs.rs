@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use attache::protocol::Payload;
 use attache_view::Value;
 use ratatui::text::{Line, Span};
 
@@ -15,6 +16,8 @@ use crate::theme::{Role, Theme};
 
 /// Ended requests whose answers are kept.
 const KEPT: usize = 200;
+/// How long their answers may be altogether.
+const KEPT_BYTES: usize = 64 * 1024 * 1024;
 
 /// One request.
 #[derive(Debug)]
@@ -126,7 +129,7 @@ impl Job {
     }
 
     /// The answer as JSON.
-    pub(crate) fn raw(&self) -> Option<&str> {
+    pub(crate) fn raw(&self) -> Option<&Payload> {
         match &self.state {
             JobState::Ended {
                 end: JobEnd::Answered { raw, .. },
@@ -134,6 +137,11 @@ impl Job {
             } => Some(raw),
             _ => None,
         }
+    }
+
+    /// How long its answer is.
+    fn bytes(&self) -> usize {
+        self.raw().map_or(0, |raw| raw.as_bytes().len())
     }
 
     /// The line of a running request: name, bar, share, message, time.
@@ -225,14 +233,24 @@ impl Jobs {
             is_harmless,
         };
         self.all.insert(self.last, job);
-        let ended = self.all.values().filter(|job| !job.is_running());
-        if ended.count() > KEPT {
-            let oldest = self.all.values().find(|job| !job.is_running());
-            if let Some(oldest) = oldest.map(|job| job.id) {
-                self.all.remove(&oldest);
-            }
-        }
+        self.forget_oldest();
         self.last
+    }
+
+    /// Makes room for what is asked next: of many or large answers the oldest go.
+    fn forget_oldest(&mut self) {
+        let ended = self.all.values().filter(|job| !job.is_running());
+        let ended: Vec<(JobId, usize)> = ended.map(|job| (job.id, job.bytes())).collect();
+        let mut count = ended.len();
+        let mut bytes: usize = ended.iter().map(|(_, bytes)| bytes).sum();
+        for (id, freed) in ended {
+            if count <= KEPT && bytes <= KEPT_BYTES {
+                return;
+            }
+            self.all.remove(&id);
+            count -= 1;
+            bytes -= freed;
+        }
     }
 
     /// Takes news of one; true if it has ended now.
@@ -339,5 +357,39 @@ impl CallLine<'_> {
             spans.push(Span::styled(bytes, quiet));
         }
         Line::from(spans)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use attache::protocol::Json;
+
+    use super::*;
+
+    #[test]
+    fn large_answers_make_room_for_each_other() {
+        let mut jobs = Jobs::default();
+        let large = Json::from(serde_json::Value::from("x".repeat(KEPT_BYTES / 3)));
+        let ids: Vec<JobId> = (0..5)
+            .map(|_| {
+                let work = Work::Read {
+                    server: "notes".to_owned(),
+                    uri: "note://large".to_owned(),
+                };
+                let id = jobs.begin(work, 0, true);
+                let answered = JobEnd::Answered {
+                    document: Arc::default(),
+                    raw: large.clone().into(),
+                    result: None,
+                };
+                jobs.on_news(id, JobNews::Ended(answered), 0);
+                id
+            })
+            .collect();
+        let kept: Vec<bool> = ids.iter().map(|id| jobs.get(*id).is_some()).collect();
+        // Room is made when the next one begins.
+        assert_eq!(kept, [false, false, true, true, true]);
     }
 }

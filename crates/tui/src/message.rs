@@ -14,7 +14,9 @@ use attache::host::frames::Frame;
 use attache::host::policy::Drift;
 use attache::host::questions::Answer;
 use attache::host::snapshot::Snapshot;
-use attache::protocol::{CallToolResult, Json, LogLevel, Prompt, Resource, ResourceTemplate, Tool};
+use attache::protocol::{
+    CallToolResult, Json, LogLevel, Payload, Prompt, Resource, ResourceTemplate, Tool,
+};
 use attache_view::document::Document;
 use ratatui::crossterm::event::Event as TerminalEvent;
 
@@ -195,7 +197,8 @@ pub(crate) enum JobEnd {
     /// With an answer.
     Answered {
         document: Arc<Document>,
-        raw: Arc<str>,
+        /// As the server sent it.
+        raw: Payload,
         /// The answer as data, if it is one of a tool.
         result: Option<Arc<CallToolResult>>,
     },

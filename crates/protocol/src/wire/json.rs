@@ -4,6 +4,7 @@
 //! [`Payload`], the params or result of a message, borrowed from the bytes that were read. It knows
 //! nothing about MCP.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use bytes::Bytes;
@@ -121,6 +122,11 @@ impl Payload {
         &self.0
     }
 
+    /// The JSON text. What is no text in it is shown as such.
+    pub fn text(&self) -> Cow<'_, str> {
+        String::from_utf8_lossy(&self.0)
+    }
+
     /// Decodes the payload as the type its method declares.
     pub fn decode<T: DeserializeOwned>(&self) -> Result<T, serde_json::Error> {
         let text = std::str::from_utf8(&self.0).map_err(serde_json::Error::custom)?;
@@ -148,7 +154,7 @@ impl From<Json> for Payload {
 
 impl fmt::Debug for Payload {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(&String::from_utf8_lossy(&self.0))
+        formatter.write_str(&self.text())
     }
 }
 

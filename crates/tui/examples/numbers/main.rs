@@ -226,6 +226,7 @@ fn flood(program: &str, home: &Path) -> Result<()> {
     let more = format!("{sent} sent at {rate:.0}/s, {shown} shown, {missed} told as missed");
     let silently = f64::from(u32::try_from(silently)?);
     row("lost silently in a flood", lost, silently, &more)?;
+    terminal.back(2)?;
     terminal.leave()?;
     Ok(())
 }
@@ -283,6 +284,7 @@ fn many_lines(program: &str, home: &Path) -> Result<()> {
     let limit = Limit::ms(30.0, 30.0);
     row("search in them: first hit", limit, took(first), "")?;
     row("search in them: all", Limit::ms(150.0, 60.0), took(all), "")?;
+    terminal.back(2)?;
     terminal.leave()?;
     Ok(())
 }

@@ -291,7 +291,7 @@ impl AnswerView {
                 items.push(CopyItem { label, text });
             }
         };
-        let exact = match self.raw.len() <= MOST_READ_AGAIN {
+        let exact = match self.raw.as_bytes().len() <= MOST_READ_AGAIN {
             true => section.exact(&self.raw),
             false => None,
         };
@@ -347,7 +347,7 @@ impl AnswerView {
         if let Some(row) = row {
             add("row", section.plain(row));
         }
-        add("whole answer as JSON", self.raw.to_string());
+        add("whole answer as JSON", self.raw.text().into_owned());
         Outcome::Request(Request::CopyMenu(items))
     }
 

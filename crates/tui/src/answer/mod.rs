@@ -21,6 +21,7 @@ mod tests;
 
 use std::sync::Arc;
 
+use attache::protocol::Payload;
 use attache_view::document::Document;
 use ratatui::Frame;
 use ratatui::layout::Rect;
@@ -52,7 +53,7 @@ struct Place {
 #[derive(Debug)]
 pub struct AnswerView {
     document: Arc<Document>,
-    raw: Arc<str>,
+    raw: Payload,
     waker: Waker,
     sections: Vec<Section>,
     cursor: Place,
@@ -82,7 +83,7 @@ struct Search {
 
 impl AnswerView {
     /// A view of a document. `raw` is the JSON it came as, for "view as JSON", hex and copying.
-    pub fn new(document: Arc<Document>, raw: Arc<str>, waker: Waker) -> Self {
+    pub fn new(document: Arc<Document>, raw: Payload, waker: Waker) -> Self {
         let sections = Section::all(&document);
         let blocks = sections
             .iter()

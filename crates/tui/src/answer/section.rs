@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use attache::protocol::Payload;
 use attache_view::document::{Block, Body, Document, LooksLike, Markdown, Media, Tree};
 use attache_view::form::Path;
 use base64::Engine as _;
@@ -232,7 +233,7 @@ impl Section {
     }
 
     /// The bytes of what the server sent.
-    pub(super) fn bytes(&self, document: &Document, raw: &str) -> Arc<[u8]> {
+    pub(super) fn bytes(&self, document: &Document, raw: &Payload) -> Arc<[u8]> {
         match self.body(document) {
             Some(Body::Image(media) | Body::Audio(media) | Body::Binary(media)) => decoded(media),
             Some(body) => match self.exact_text(raw) {
@@ -244,7 +245,7 @@ impl Section {
     }
 
     /// The text as the server sent it, before it was made safe.
-    pub(super) fn exact_text(&self, raw: &str) -> Option<String> {
+    pub(super) fn exact_text(&self, raw: &Payload) -> Option<String> {
         let json = self.exact(raw)?;
         let text = ["text", "blob", "uri"]
             .iter()
@@ -259,8 +260,8 @@ impl Section {
     }
 
     /// The JSON that the section was made of.
-    pub(super) fn exact(&self, raw: &str) -> Option<attache_view::Value> {
-        let whole = attache_view::Value::parse(raw).ok()?;
+    pub(super) fn exact(&self, raw: &Payload) -> Option<attache_view::Value> {
+        let whole = attache_view::Value::parse(&raw.text()).ok()?;
         match self.origin {
             Origin::Head => Some(whole),
             // A document that was made of JSON alone has no frame around it.
@@ -422,7 +423,7 @@ impl Section {
 /// What sections are made of.
 pub(super) struct LookedAt<'l> {
     pub(super) document: &'l Arc<Document>,
-    pub(super) raw: &'l str,
+    pub(super) raw: &'l Payload,
     pub(super) waker: &'l crate::component::Waker,
     pub(super) theme: &'l Theme,
     pub(super) wraps: bool,

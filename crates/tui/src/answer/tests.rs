@@ -1,16 +1,20 @@
 //! What keys do to an answer, and how answers look.
 
-use attache::protocol::{CallToolResult, GetPromptResult, Json};
+use attache::protocol::{CallToolResult, GetPromptResult, Json, Payload};
 
 use super::*;
 use crate::component::Request;
 use crate::testing::{ascii, colored, drawn, keys, styles, text, without_colors};
 
+fn sent(raw: &str) -> Payload {
+    Json::parse(raw).unwrap().into()
+}
+
 fn view_of(raw: &str, schema: Option<&str>) -> AnswerView {
     let result: CallToolResult = serde_json::from_str(raw).unwrap();
     let schema = schema.map(|schema| Json::parse(schema).unwrap());
     let document = Document::of_call(&result, schema.as_ref());
-    AnswerView::new(Arc::new(document), raw.into(), Waker::nothing())
+    AnswerView::new(Arc::new(document), sent(raw), Waker::nothing())
 }
 
 fn text_answer(words: &str) -> AnswerView {
@@ -82,7 +86,7 @@ fn prompts_name_who_speaks() {
         {"role":"assistant","content":{"type":"text","text":"hello"}}]}"#;
     let result: GetPromptResult = serde_json::from_str(raw).unwrap();
     let document = Arc::new(Document::of_prompt(&result));
-    let mut view = AnswerView::new(document, raw.into(), Waker::nothing());
+    let mut view = AnswerView::new(document, sent(raw), Waker::nothing());
     let shown = screen(&mut view);
     assert!(
         shown.contains("Greets") && shown.contains("user: text"),
@@ -350,7 +354,7 @@ fn images_are_decoded_off_the_loop_and_drawn_in_half_blocks() {
     let waker = Waker::new(move || {
         let _ = sender.lock().send(());
     });
-    let mut view = AnswerView::new(document, raw.as_str().into(), waker);
+    let mut view = AnswerView::new(document, sent(&raw), waker);
     assert!(screen(&mut view).contains("decoding"));
     woken
         .recv_timeout(std::time::Duration::from_secs(60))

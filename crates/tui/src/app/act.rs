@@ -418,7 +418,7 @@ impl App {
             return self.tell(Notice::warning(words));
         };
         let raw = |key: &CallKey| match key {
-            CallKey::Job(id) => self.jobs.get(*id)?.raw().map(str::to_owned),
+            CallKey::Job(id) => self.jobs.get(*id)?.raw().map(|it| it.text().into_owned()),
             CallKey::Past(number) => {
                 let ended = self.calls.past(*number)?.record.ended.as_ref()?;
                 Some(ended.result.as_ref()?.as_str().to_owned())

@@ -144,7 +144,7 @@ impl App {
                 };
                 let mut items = self.copies_of_work(&job.work);
                 if let Some(raw) = job.raw() {
-                    items.insert(0, item("answer as JSON", raw));
+                    items.insert(0, item("answer as JSON", &*raw.text()));
                 }
                 items
             }

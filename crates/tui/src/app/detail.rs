@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use attache::protocol::{CompletionReference, Json, Tool};
+use attache::protocol::{CompletionReference, Json, Payload, Tool};
 use attache_view::form::Form;
 
 use super::{App, Tab};
@@ -272,7 +272,7 @@ impl App {
             [one] => Some(one.clone()),
             several => Json::from_serialize(several).ok(),
         };
-        let raw: Arc<str> = structured.as_ref().map_or("", |json| json.as_str()).into();
+        let raw = structured.clone().map_or(Payload::EMPTY, Into::into);
         let result: Option<attache::protocol::CallToolResult> =
             serde_json::from_str(r#"{"content":[]}"#).ok();
         let Some(mut result) = result else { return };

@@ -43,7 +43,7 @@ impl Past {
             let method = self.record.began.as_ref()?.method.as_str();
             let result = self.record.ended.as_ref()?.result.as_ref()?;
             let document = document(method, result)?;
-            let raw: Arc<str> = result.as_str().into();
+            let raw = result.clone().into();
             self.view = Some(AnswerView::new(Arc::new(document), raw, waker.clone()));
         }
         self.view.as_mut()
@@ -265,7 +265,7 @@ impl Calls {
                             arguments: &arguments,
                             word: job.word(),
                             took_ms: Some(job.elapsed(seen.now_ms)),
-                            bytes: job.raw().map(str::len),
+                            bytes: job.raw().map(|it| it.as_bytes().len()),
                         };
                         line.line(usize::from(width), theme)
                     }),

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use attache::protocol::Json;
 use attache_view::document::{Block, Body, Document, LooksLike, Markdown};
 use attache_view::safe_text;
 use ratatui::crossterm::event::KeyEvent;
@@ -158,5 +159,6 @@ fn view(text: &str, waker: Waker) -> AnswerView {
         bytes: text.len(),
         ..Document::default()
     };
-    AnswerView::new(Arc::new(document), Arc::from(text), waker)
+    let raw = Json::from(serde_json::Value::from(text));
+    AnswerView::new(Arc::new(document), raw.into(), waker)
 }
