@@ -3,32 +3,56 @@
 //! One pass over the text, without recursion and without numbers being read, so the work grows with
 //! the text and everything that is not masked stays exactly as it was written.
 
+use std::borrow::Cow;
+
 use crate::redact::{HIDDEN, Redactor, is_secret_name};
 
 /// A JSON text without its secrets.
 #[derive(Debug, Default)]
-pub(crate) struct Masked {
-    pub(crate) text: String,
+pub(crate) struct Masked<'t> {
+    /// The text itself if nothing in it was masked.
+    pub(crate) text: Cow<'t, str>,
     /// Where something was masked, as JSON pointers.
     pub(crate) places: Vec<String>,
     /// The texts that stood under a secret's name, which may come back in an answer.
     pub(crate) secrets: Vec<String>,
 }
 
+impl Masked<'_> {
+    pub(crate) fn into_owned(self) -> Masked<'static> {
+        Masked {
+            text: Cow::Owned(self.text.into_owned()),
+            places: self.places,
+            secrets: self.secrets,
+        }
+    }
+}
+
 /// Masks a text, which is well-formed JSON.
-pub(crate) fn mask(text: &str, redactor: &Redactor) -> Masked {
+pub(crate) fn mask<'t>(text: &'t str, redactor: &Redactor) -> Masked<'t> {
     let mut scan = Scan {
         text,
         at: 0,
         copied: 0,
+        result: String::new(),
         open: Vec::new(),
         redactor,
-        masked: Masked::default(),
+        places: Vec::new(),
+        secrets: Vec::new(),
     };
     while scan.step() {}
-    let mut masked = scan.masked;
-    masked.text.push_str(&text[scan.copied..]);
-    masked
+    let mut result = scan.result;
+    Masked {
+        text: match scan.copied {
+            0 => Cow::Borrowed(text),
+            copied => {
+                result.push_str(&text[copied..]);
+                Cow::Owned(result)
+            }
+        },
+        places: scan.places,
+        secrets: scan.secrets,
+    }
 }
 
 /// An array or object that is open, and where in it the scan is.
@@ -43,9 +67,11 @@ struct Scan<'a> {
     at: usize,
     /// How much of the text is in the result already.
     copied: usize,
+    result: String,
     open: Vec<Open>,
     redactor: &'a Redactor,
-    masked: Masked,
+    places: Vec<String>,
+    secrets: Vec<String>,
 }
 
 impl Scan<'_> {
@@ -100,7 +126,7 @@ impl Scan<'_> {
         if matches!(written, "null" | "true" | "false" | "\"\"" | "{}" | "[]") {
             return;
         }
-        self.masked.secrets.extend(strings_of(written));
+        self.secrets.extend(strings_of(written));
         self.replace(value, HIDDEN);
         self.note();
     }
@@ -119,10 +145,10 @@ impl Scan<'_> {
     /// Puts a text in the place of what was written from `start` to where the scan is.
     fn replace(&mut self, start: usize, shown: &str) {
         let before = &self.text[self.copied..start];
-        self.masked.text.push_str(before);
+        self.result.push_str(before);
         // Writing a string as JSON cannot fail.
         let json = serde_json::to_string(shown).unwrap_or_default();
-        self.masked.text.push_str(&json);
+        self.result.push_str(&json);
         self.copied = self.at;
     }
 
@@ -138,7 +164,7 @@ impl Scan<'_> {
                 Open::Object(None) => {}
             }
         }
-        self.masked.places.push(place);
+        self.places.push(place);
     }
 }
 

@@ -1,5 +1,6 @@
 //! The thread of a call log: masks what calls hand over, and has it written.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::io;
 use std::sync::Arc;
@@ -73,7 +74,7 @@ struct Open {
 enum Begun {
     Written(u64),
     /// Its beginning could not be written, and is tried again with its end.
-    Unwritten(Box<Began>, Masked),
+    Unwritten(Box<Began>, Masked<'static>),
 }
 
 /// Messages that are written together.
@@ -247,7 +248,7 @@ impl Open {
         } = call;
         let mut redactor = server.map_or_else(Redactor::new, |it| it.redactor.clone());
         let arguments = match &wanted.arguments {
-            Some(arguments) => mask(arguments.as_str(), &redactor),
+            Some(arguments) => mask(arguments.as_str(), &redactor).into_owned(),
             None => Masked::default(),
         };
         for secret in &arguments.secrets {
@@ -382,7 +383,7 @@ enum Kept {
     Not(String),
 }
 
-fn kept(text: String, what: &'static str, aside: &Aside<'_>) -> Kept {
+fn kept(text: Cow<'_, str>, what: &'static str, aside: &Aside<'_>) -> Kept {
     if text.len() > LONGEST_INLINE {
         return match aside.put(what, &text) {
             Ok(name) => Kept::File(name),
@@ -396,20 +397,20 @@ fn kept(text: String, what: &'static str, aside: &Aside<'_>) -> Kept {
 }
 
 /// JSON that fits into a line: a line break can only be between its parts.
-fn one_line(text: String) -> Option<Json> {
+fn one_line(text: Cow<'_, str>) -> Option<Json> {
     let text = match text.contains(['\n', '\r']) {
-        true => text.replace(['\n', '\r'], " "),
+        true => text.replace(['\n', '\r'], " ").into(),
         false => text,
     };
     Json::parse(&text).ok()
 }
 
-fn with_arguments(began: &Began, arguments: &Masked, aside: &Aside<'_>) -> Began {
+fn with_arguments(began: &Began, arguments: &Masked<'_>, aside: &Aside<'_>) -> Began {
     let mut began = began.clone();
     if arguments.text.is_empty() {
         return began;
     }
-    match kept(arguments.text.clone(), "arguments", aside) {
+    match kept(Cow::Borrowed(&arguments.text), "arguments", aside) {
         Kept::Inline(json) => began.arguments = Some(json),
         Kept::File(name) => began.arguments_file = Some(name),
         // Without them the call cannot be made again, which the pointer to the whole says.
