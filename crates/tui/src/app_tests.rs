@@ -359,7 +359,6 @@ fn end_call(app: &mut App, id: JobId, raw: &str) {
     let end = JobEnd::Answered {
         document: Arc::new(document),
         raw: attache::protocol::Json::parse(raw).unwrap().into(),
-        result: Some(Arc::new(result)),
     };
     app.on(Message::Job(id, JobNews::Ended(end)));
 }

@@ -139,7 +139,7 @@ pub enum CallNews {
         message: Option<String>,
     },
     /// It ended with an answer of the tool; `is_error` of it tells whether the tool failed.
-    Answered(Arc<CallToolResult>),
+    Answered(CallToolResult),
     /// It ended without: in words, safe to show.
     Failed {
         /// What happened and what to do.

@@ -426,7 +426,6 @@ async fn of_call(payload: Payload, output_schema: Option<Json>) -> JobEnd {
         Ok(JobEnd::Answered {
             document: Arc::new(document),
             raw: payload,
-            result: Some(Arc::new(result)),
         })
     };
     let made = match is_large {
@@ -453,7 +452,6 @@ async fn answered(make: impl FnOnce() -> (Document, Json) + Send + 'static) -> J
         Ok((document, raw)) => JobEnd::Answered {
             document: Arc::new(document),
             raw: raw.into(),
-            result: None,
         },
         Err(error) => broken(&error.to_string()),
     }

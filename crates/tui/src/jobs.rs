@@ -274,12 +274,7 @@ impl Jobs {
                     running.message = Some(text::safe(&message).into_owned());
                 }
             }
-            (JobNews::Ended(mut end), JobState::Running(_)) => {
-                // Who began it on behalf of a component has it by now; a document and the text
-                // that it came as are enough to look at.
-                if let JobEnd::Answered { result, .. } = &mut end {
-                    *result = None;
-                }
+            (JobNews::Ended(end), JobState::Running(_)) => {
                 let after_ms = now_ms.saturating_sub(job.began_ms);
                 job.state = JobState::Ended { end, after_ms };
                 return true;
@@ -382,7 +377,6 @@ mod tests {
                 let answered = JobEnd::Answered {
                     document: Arc::default(),
                     raw: large.clone().into(),
-                    result: None,
                 };
                 jobs.on_news(id, JobNews::Ended(answered), 0);
                 id

@@ -14,9 +14,7 @@ use attache::host::frames::Frame;
 use attache::host::policy::Drift;
 use attache::host::questions::Answer;
 use attache::host::snapshot::Snapshot;
-use attache::protocol::{
-    CallToolResult, Json, LogLevel, Payload, Prompt, Resource, ResourceTemplate, Tool,
-};
+use attache::protocol::{Json, LogLevel, Payload, Prompt, Resource, ResourceTemplate, Tool};
 use attache_view::document::Document;
 use ratatui::crossterm::event::Event as TerminalEvent;
 
@@ -199,8 +197,6 @@ pub(crate) enum JobEnd {
         document: Arc<Document>,
         /// As the server sent it.
         raw: Payload,
-        /// The answer as data, if it is one of a tool.
-        result: Option<Arc<CallToolResult>>,
     },
     /// Without one.
     Failed(Failed),

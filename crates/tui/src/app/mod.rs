@@ -670,15 +670,14 @@ fn call_news(news: &JobNews) -> CallNews {
             total: *total,
             message: message.clone(),
         },
-        JobNews::Ended(JobEnd::Answered {
-            result: Some(result),
-            ..
-        }) => CallNews::Answered(result.clone()),
-        JobNews::Ended(JobEnd::Answered { .. }) => CallNews::Failed {
-            cause: "the answer is not one of a tool".to_owned(),
-            code: None,
-            is_cancelled: false,
-            can_retry: false,
+        JobNews::Ended(JobEnd::Answered { raw, .. }) => match raw.decode() {
+            Ok(result) => CallNews::Answered(result),
+            Err(_) => CallNews::Failed {
+                cause: "the answer is not one of a tool".to_owned(),
+                code: None,
+                is_cancelled: false,
+                can_retry: false,
+            },
         },
         JobNews::Ended(JobEnd::Failed(failed)) => CallNews::Failed {
             cause: safe_text::block(&failed.cause).into_owned(),

@@ -1,6 +1,7 @@
 //! The log: what servers say on stderr and by notifications, and what becomes of them.
 
 use attache::host::events::{Event, EventKind};
+use memchr::memchr2_iter;
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
@@ -15,6 +16,8 @@ use crate::theme::Role;
 
 /// Lines that one step of a search looks at: a few milliseconds.
 const STEP: usize = 40_000;
+/// Letters that most lines have, the commonest first.
+const COMMON: &[u8] = b" etaoinsrhldcumfpgwybvk0123456789-_./:";
 
 /// The log of all servers.
 #[derive(Debug)]
@@ -183,7 +186,7 @@ impl Log {
             .scope
             .as_deref()
             .map(|scope| self.store.number_of(scope));
-        let words = self.query.words.to_lowercase();
+        let words = Needle::new(&self.query.words);
         let mut looked = self.looked.max(self.store.first());
         for (number, line) in self.store.from(looked).take(STEP) {
             if number >= end {
@@ -195,7 +198,7 @@ impl Log {
                 "server" => self.store.server(line.server).contains(value),
                 _ => line.level.as_str().starts_with(value),
             });
-            if line.level >= self.least && is_in_scope && fits && contains(line.text, &words) {
+            if line.level >= self.least && is_in_scope && fits && words.is_in(line.text) {
                 self.found.push(number);
             }
         }
@@ -376,19 +379,37 @@ fn word(line: &LogLine<'_>) -> &'static str {
     }
 }
 
-/// Whether a text has these words in it, which are lower-case.
-fn contains(text: &str, words: &str) -> bool {
-    let Some(first) = words.as_bytes().first() else {
-        return true;
-    };
-    let (text, words) = (text.as_bytes(), words.as_bytes());
-    let Some(last) = text.len().checked_sub(words.len()) else {
-        return false;
-    };
-    (0..=last).any(|at| {
-        text[at].eq_ignore_ascii_case(first)
-            && text[at..at + words.len()].eq_ignore_ascii_case(words)
-    })
+/// Words to be found whatever their case.
+struct Needle {
+    words: Vec<u8>,
+    /// Where their rarest letter is, which is looked for first.
+    rare: usize,
+}
+
+impl Needle {
+    fn new(words: &str) -> Self {
+        let words = words.to_lowercase().into_bytes();
+        let commonness = |letter: &u8| COMMON.iter().rev().position(|common| common == letter);
+        let rare = (0..words.len()).min_by_key(|at| commonness(&words[*at]));
+        Self {
+            words,
+            rare: rare.unwrap_or(0),
+        }
+    }
+
+    fn is_in(&self, text: &str) -> bool {
+        let Some(&letter) = self.words.get(self.rare) else {
+            return true;
+        };
+        let text = text.as_bytes();
+        let Some(last) = text.len().checked_sub(self.words.len()) else {
+            return false;
+        };
+        // Where the letter can be if the words begin in the text and end in it.
+        let places = &text[self.rare..=last + self.rare];
+        memchr2_iter(letter, letter.to_ascii_uppercase(), places)
+            .any(|at| text[at..at + self.words.len()].eq_ignore_ascii_case(&self.words))
+    }
 }
 
 #[cfg(test)]
@@ -415,7 +436,10 @@ mod tests {
 
     #[test]
     fn words_are_found_whatever_their_case() {
-        assert!(contains("Some Text", "text"));
-        assert!(contains("x", "") && !contains("x", "xy"));
+        let contains = |text: &str, words: &str| Needle::new(words).is_in(text);
+        assert!(contains("Some Text", "text") && contains("SOME TEXT", "me t"));
+        assert!(contains("x", "") && !contains("x", "xy") && !contains("", "x"));
+        assert!(contains("xyx", "x") && contains("aq", "aq") && !contains("qa", "aq"));
+        assert!(contains("Größe", "größe") && !contains("Grüße", "größe"));
     }
 }

@@ -1,6 +1,5 @@
 //! The tab without a terminal: input and news in, requests and state out.
 
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use attache::host::config::ServerName;
@@ -126,11 +125,11 @@ fn call(outcome: Outcome) -> (ToolCall, Value) {
 }
 
 fn answer(text: &str, is_error: bool) -> CallNews {
-    CallNews::Answered(Arc::new(CallToolResult {
+    CallNews::Answered(CallToolResult {
         content: vec![Content::text(text)],
         is_error,
         ..CallToolResult::default()
-    }))
+    })
 }
 
 fn progress(progress: f64, message: &str) -> CallNews {
