@@ -422,7 +422,7 @@ async fn of_call(payload: Payload, output_schema: Option<Json>) -> JobEnd {
     let is_large = payload.as_bytes().len() > LARGE;
     let make = move || -> Result<JobEnd, serde_json::Error> {
         let result: CallToolResult = payload.decode()?;
-        let document = Document::of_call(&result, output_schema.as_ref());
+        let document = Document::of_own_call(result, output_schema.as_ref());
         Ok(JobEnd::Answered {
             document: Arc::new(document),
             raw: payload,

@@ -27,6 +27,23 @@ fn check_block(content: Value, expected: Value) {
 }
 
 #[test]
+fn an_answer_whose_texts_are_taken_over_looks_the_same() {
+    let long = "plain\u{1b} {\"a\":1}\n".repeat(20_000);
+    let clean = "plain text\n".repeat(40_000);
+    let result: CallToolResult = read(json!({
+        "content": [
+            {"type":"text","text":long,"annotations":{"audience":["user"]}},
+            {"type":"text","text":"{\"a\":1}"},
+            {"type":"text","text":clean},
+            {"type":"image","data":"AAAA","mimeType":"image/png"},
+        ],
+        "structuredContent": {"a":1},
+    }));
+    let copied = Document::of_call(&result, None);
+    assert_eq!(Document::of_own_call(result, None), copied);
+}
+
+#[test]
 fn every_kind_of_block() {
     check_block(
         json!({"type":"text","text":"a\r\nb\u{1b}[2J\u{202e}","annotations":{"audience":["user"]}}),

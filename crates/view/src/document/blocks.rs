@@ -1,5 +1,7 @@
 //! One block of an answer.
 
+use std::borrow::Cow;
+
 use attache_protocol::{Content, Json, MediaContent, Resource, ResourceContents, shortened};
 use serde::Serialize;
 
@@ -204,6 +206,16 @@ impl Block {
     }
 }
 
+/// Takes a long text out of its block.
+pub(super) fn take_long_text(content: &mut Content) -> Option<String> {
+    match content {
+        Content::Text(text) if text.text.len() > MOST_GUESSED => {
+            Some(std::mem::take(&mut text.text))
+        }
+        _ => None,
+    }
+}
+
 impl Body {
     /// A value as a table, if it is a list of flat objects, else as a tree. The columns of a table
     /// come in the order of the schema.
@@ -233,6 +245,19 @@ impl Body {
         Self::Text {
             text: safe_text::block(text).into_owned(),
             looks_like,
+            repeats_structured: false,
+        }
+    }
+
+    /// A text that is too long for guesses about what it could be shown as.
+    pub(super) fn of_long_text(text: String) -> Self {
+        let safe = match safe_text::block(&text) {
+            Cow::Borrowed(_) => None,
+            Cow::Owned(safe) => Some(safe),
+        };
+        Self::Text {
+            text: safe.unwrap_or(text),
+            looks_like: LooksLike::Plain,
             repeats_structured: false,
         }
     }

@@ -68,6 +68,23 @@ impl Document {
         Self::new(blocks, structured, result.is_error, None)
     }
 
+    /// The same of an answer that is needed no more: long texts are taken over instead of copied.
+    pub fn of_own_call(mut result: CallToolResult, output_schema: Option<&Json>) -> Self {
+        let contents = result.content.iter_mut().enumerate();
+        let long: Vec<(usize, String)> = contents
+            .filter_map(|(at, content)| Some((at, blocks::take_long_text(content)?)))
+            .collect();
+        let mut document = Self::of_call(&result, output_schema);
+        for (at, text) in long {
+            document.bytes += text.len();
+            if let Some(block) = document.blocks.get_mut(at) {
+                block.bytes = text.len();
+                block.body = Body::of_long_text(text);
+            }
+        }
+        document
+    }
+
     /// What a read brought.
     pub fn of_resource(result: &ReadResourceResult) -> Self {
         let mut blocks: Vec<Block> = result.contents.iter().map(Block::of_resource).collect();
