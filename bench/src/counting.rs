@@ -17,12 +17,13 @@ use crate::report::progress;
 use crate::rows::{Bound, Row, Target, Unit};
 use crate::workloads::{Bench, Extent, open};
 
-const COUNTED: [ClientKind; 5] = [
+const COUNTED: [ClientKind; 6] = [
     ClientKind::RawPipe,
     ClientKind::Blocking,
     ClientKind::Rmcp,
     ClientKind::AttacheRaw,
     ClientKind::AttacheTyped,
+    ClientKind::AttacheObserved,
 ];
 
 #[derive(Clone, Copy, Debug)]

@@ -10,7 +10,7 @@ use futures::future::join_all;
 use tokio::runtime::Runtime;
 
 use crate::Result;
-use crate::clients::attache::{AttacheRaw, AttacheTyped};
+use crate::clients::attache::{AttacheObserved, AttacheRaw, AttacheTyped};
 use crate::clients::blocking::Blocking;
 use crate::clients::raw_pipe::RawPipe;
 use crate::clients::rmcp::Rmcp;
@@ -25,6 +25,7 @@ pub(crate) fn run(kind: ClientKind) -> Result<()> {
         ClientKind::Rmcp => serve(OnRuntime::<Rmcp>::new()?),
         ClientKind::AttacheRaw => serve(OnRuntime::<AttacheRaw>::new()?),
         ClientKind::AttacheTyped => serve(OnRuntime::<AttacheTyped>::new()?),
+        ClientKind::AttacheObserved => serve(OnRuntime::<AttacheObserved>::new()?),
         ClientKind::TypeScript | ClientKind::Python => {
             Err(format!("{} has a worker of its own", kind.name()).into())
         }

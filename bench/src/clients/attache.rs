@@ -1,5 +1,5 @@
-//! This client, in its two manners: results as the server sent them, and
-//! results decoded into their types.
+//! This client, in its manners: results as the server sent them, the same with
+//! an observer of all messages, and results decoded into their types.
 
 use attache::process::Guardianship;
 use attache::protocol::{CallTool, ListTools};
@@ -16,6 +16,10 @@ pub(crate) struct AttacheRaw(Client);
 /// Results are decoded into their types.
 #[derive(Clone)]
 pub(crate) struct AttacheTyped(Client);
+
+/// Results stay the bytes they were, and every message is seen by an observer.
+#[derive(Clone)]
+pub(crate) struct AttacheObserved(AttacheRaw);
 
 async fn connect(server: &ServerCommand) -> Result<Client> {
     if let Some(address) = server.address() {
@@ -60,6 +64,31 @@ impl AsyncConnection for AttacheRaw {
     async fn close(self) -> Result<()> {
         self.0.close().await;
         Ok(())
+    }
+}
+
+impl AsyncConnection for AttacheObserved {
+    async fn open(server: &ServerCommand) -> Result<Self> {
+        let client = AttacheRaw::open(server).await?;
+        let mut frames = client.0.frames();
+        tokio::spawn(async move { while frames.next().await.is_some() {} });
+        Ok(Self(client))
+    }
+
+    async fn echo(&self) -> Result<()> {
+        self.0.echo().await
+    }
+
+    async fn text(&self, bytes: usize) -> Result<()> {
+        self.0.text(bytes).await
+    }
+
+    async fn list(&self, tools: usize) -> Result<()> {
+        self.0.list(tools).await
+    }
+
+    async fn close(self) -> Result<()> {
+        self.0.close().await
     }
 }
 

@@ -52,7 +52,8 @@ impl Peers {
             | ClientKind::Blocking
             | ClientKind::Rmcp
             | ClientKind::AttacheRaw
-            | ClientKind::AttacheTyped => {
+            | ClientKind::AttacheTyped
+            | ClientKind::AttacheObserved => {
                 let mut command = Command::new(std::env::current_exe()?);
                 command.args(["worker", kind.name()]);
                 Ok(command)

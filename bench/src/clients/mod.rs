@@ -29,10 +29,11 @@ pub(crate) enum ClientKind {
     Python,
     AttacheRaw,
     AttacheTyped,
+    AttacheObserved,
 }
 
 impl ClientKind {
-    pub(crate) const ALL: [Self; 7] = [
+    pub(crate) const ALL: [Self; 8] = [
         Self::RawPipe,
         Self::Blocking,
         Self::Rmcp,
@@ -40,6 +41,7 @@ impl ClientKind {
         Self::Python,
         Self::AttacheRaw,
         Self::AttacheTyped,
+        Self::AttacheObserved,
     ];
 
     /// The name in the table, in the JSON and on the worker's command line.
@@ -52,6 +54,7 @@ impl ClientKind {
             Self::Python => "python",
             Self::AttacheRaw => "attache raw",
             Self::AttacheTyped => "attache typed",
+            Self::AttacheObserved => "attache observed",
         }
     }
 
