@@ -83,7 +83,7 @@ impl App {
                 names
                     .iter()
                     .zip(messages)
-                    .map(|(name, it)| item(name, it))
+                    .map(|(name, it)| item(name, &*it.text()))
                     .collect()
             }
             (Focus::List, Tab::Log) => {

@@ -257,7 +257,7 @@ impl App {
                 let messages: Vec<Json> = operation
                     .messages
                     .iter()
-                    .filter_map(|message| Json::parse(message).ok())
+                    .filter_map(|message| Json::parse(&message.text()).ok())
                     .collect();
                 let title = operation.title();
                 self.open_json(title, &messages);

@@ -5,7 +5,7 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use attache::host::frames::{Frame as WireFrame, FrameKind, Message as WireMessage};
+use attache::host::frames::{Frame as WireFrame, FrameKind, Message as WireMessage, Payload};
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
@@ -44,8 +44,8 @@ pub(crate) struct Operation {
     took_us: Option<u64>,
     bytes: usize,
     status: &'static str,
-    /// The messages, as they were.
-    pub(crate) messages: Vec<String>,
+    /// The messages as they were, in the memory that they were read into.
+    pub(crate) messages: Vec<Payload>,
     is_redacted: bool,
 }
 
@@ -204,18 +204,10 @@ impl Activity {
                     row.status = ending(head.as_ref());
                     row.is_redacted |= frame.redacted;
                     self.bytes += payload.len();
-                    row.messages.push(payload.into_owned());
+                    row.messages.push(message.payload.clone());
                     return;
                 }
-                self.add(
-                    frame,
-                    server,
-                    direction,
-                    "answer",
-                    id,
-                    message,
-                    payload.into_owned(),
-                );
+                self.add(frame, server, direction, "answer", id, message);
             }
             Some(method) => {
                 if !id.is_empty() {
@@ -223,15 +215,7 @@ impl Activity {
                     self.open.insert(key, self.gone + self.rows.len() as u64);
                 }
                 let method = text::safe(&method).into_owned();
-                self.add(
-                    frame,
-                    server,
-                    direction,
-                    &method,
-                    id,
-                    message,
-                    payload.into_owned(),
-                );
+                self.add(frame, server, direction, &method, id, message);
                 let params = head.and_then(|head| head.params);
                 let about = params.and_then(|params| params.name.or(params.uri));
                 if let (Some(row), Some(about)) = (self.rows.back_mut(), about) {
@@ -241,7 +225,6 @@ impl Activity {
         }
     }
 
-    #[expect(clippy::too_many_arguments, reason = "the parts of one row")]
     fn add(
         &mut self,
         frame: &WireFrame,
@@ -250,7 +233,6 @@ impl Activity {
         method: &str,
         id: String,
         message: &WireMessage,
-        payload: String,
     ) {
         let status = match (id.is_empty(), method) {
             (true, _) => "",
@@ -267,13 +249,13 @@ impl Activity {
             took_us: None,
             bytes: message.bytes,
             status,
-            messages: vec![payload],
+            messages: vec![message.payload.clone()],
             is_redacted: frame.redacted,
         });
     }
 
     fn push(&mut self, row: Operation) {
-        self.bytes += row.messages.iter().map(String::len).sum::<usize>();
+        self.bytes += row.kept_bytes();
         let number = self.gone + self.rows.len() as u64;
         if self.fits(&row) {
             self.shown.push(number);
@@ -281,7 +263,7 @@ impl Activity {
         self.rows.push_back(row);
         while (self.rows.len() > MOST_ROWS || self.bytes > MOST_BYTES) && self.rows.len() > 1 {
             if let Some(oldest) = self.rows.pop_front() {
-                self.bytes -= oldest.messages.iter().map(String::len).sum::<usize>();
+                self.bytes -= oldest.kept_bytes();
                 self.gone += 1;
             }
         }
@@ -448,6 +430,12 @@ impl Activity {
 }
 
 impl Operation {
+    /// How much its messages take.
+    fn kept_bytes(&self) -> usize {
+        let lengths = self.messages.iter().map(|it| it.as_bytes().len());
+        lengths.sum()
+    }
+
     /// What it was, in a few words.
     pub(crate) fn title(&self) -> String {
         let hidden = if self.is_redacted {
