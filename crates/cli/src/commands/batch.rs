@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use attache::host::Host;
 use attache::host::config::ServerName;
 use attache::host::policy::CallOrigin;
-use attache::protocol::{Json, Payload};
+use attache::protocol::{CallToolResult, Json, Payload};
 use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
@@ -304,13 +304,8 @@ async fn call(host: Host, place: Place, wanted: Wanted) -> Ended {
 
 /// The line of a result, which stays as the server sent it.
 fn ending(place: Place, tool: &str, payload: &Payload) -> Result<Ended, serde_json::Error> {
-    #[derive(Deserialize)]
-    struct Flag {
-        #[serde(rename = "isError", default)]
-        is_error: bool,
-    }
-    let flag: Flag = serde_json::from_slice(payload.as_bytes())?;
-    let result = String::from_utf8_lossy(payload.as_bytes());
+    let has_failed = CallToolResult::says_failed(payload)?;
+    let result = payload.text();
     // Line ends in JSON stand between values only, so they may go.
     let result = match result.contains(['\n', '\r']) {
         true => result.replace(['\n', '\r'], " ").into(),
@@ -320,7 +315,7 @@ fn ending(place: Place, tool: &str, payload: &Payload) -> Result<Ended, serde_js
     Ok(Ended {
         number: place.number,
         line: format!("{{\"line\":{line},\"tool\":{tool},\"result\":{result}}}"),
-        is_result: !flag.is_error,
+        is_result: !has_failed,
     })
 }
 

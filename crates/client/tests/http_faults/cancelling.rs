@@ -75,8 +75,8 @@ async fn closing_tells_every_open_call_the_truth() {
         let error = call.await.unwrap().unwrap_err();
         assert_eq!(error.ending(), Some(Ending::OutcomeUnknown), "{error}");
     }
-    // X-INIT-14: the end is that the connections are closed, perhaps before the answer to the
-    // farewell is read.
+    // X-INIT-14: the end is that the connections are closed, perhaps before the answer to DELETE
+    // is read.
     web.wait_until(|web| web.abandoned() >= 5).await;
     let error = echo(&client).await.unwrap_err();
     assert_eq!(error.ending(), Some(Ending::NotSent), "{error}");

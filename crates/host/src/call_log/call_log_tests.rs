@@ -137,6 +137,30 @@ async fn what_cannot_be_written_is_told_and_harms_no_call() {
     assert_eq!(all(&in_the_way).len(), 1);
 }
 
+#[tokio::test]
+async fn calls_that_begin_while_nothing_can_be_written_are_written_with_their_ends() {
+    let scratch = Scratch::new("calls").unwrap();
+    let in_the_way = scratch.write("calls", "").unwrap();
+    let log = CallLog::in_folder(&in_the_way);
+    let begun: Vec<Recording> = (0..5)
+        .map(|_| {
+            let mut recording = Recording::begin(Some(&log), || wanted("{}"));
+            recording.found("search", server);
+            recording
+        })
+        .collect();
+    log.flushed().await;
+    std::fs::remove_file(&in_the_way).unwrap();
+    for recording in begun {
+        recording.end(&answer("{}"));
+    }
+    log.flushed().await;
+    let calls = all(&in_the_way);
+    assert_eq!(calls.len(), 5);
+    let are_whole = |call: &CallRecord| call.began.is_some() && call.ended.is_some();
+    assert!(calls.iter().all(are_whole), "{calls:?}");
+}
+
 /// A slow disk is played by a lock that another holds.
 #[tokio::test]
 async fn fault_49_calls_that_come_too_fast_are_counted_and_the_log_says_so() {

@@ -179,10 +179,10 @@ impl CallLog {
             let thread = std::thread::Builder::new().name("attache-calls".to_owned());
             let work = move || {
                 while let Ok(first) = receiver.recv() {
-                    let mut weight = 0;
                     let messages = gathered(first, &receiver);
-                    let messages = messages.into_iter().chain(receiver.try_iter());
-                    writer.write(messages.inspect(|it| weight += it.weight()));
+                    let mut weight = messages.iter().map(Message::weight).sum();
+                    let further = receiver.try_iter().inspect(|it| weight += it.weight());
+                    writer.write(messages, further);
                     if let Some(shared) = shared.upgrade() {
                         shared.waiting.fetch_sub(weight, Ordering::Relaxed);
                     }

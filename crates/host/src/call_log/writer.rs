@@ -6,9 +6,8 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use attache_client::protocol::{CallTool, Json, Method as _, Payload};
+use attache_client::protocol::{CallTool, CallToolResult, Json, Method as _, Payload};
 use attache_client::{CloseReason, ConnectError, Error as ClientError};
-use serde::Deserialize;
 use tokio::sync::oneshot;
 
 use super::mask::{Masked, mask};
@@ -24,7 +23,7 @@ use crate::redact::Redactor;
 
 /// Arguments, results and details of errors up to this length stand in the line.
 const LONGEST_INLINE: usize = 64 * 1024;
-/// How many messages are written under one lock.
+/// How many further messages are written under one lock.
 const MOST_AT_ONCE: usize = 256;
 /// The longest text of a note of progress, of a message and of a name.
 const LONGEST_TEXT: usize = 4 * 1024;
@@ -100,8 +99,8 @@ impl Writer {
         }
     }
 
-    /// Writes messages as long as there are some, under one lock.
-    pub(super) fn write(&mut self, messages: impl Iterator<Item = Message>) {
+    /// Writes messages, and further ones as long as there are some, under one lock.
+    pub(super) fn write(&mut self, messages: Vec<Message>, further: impl Iterator<Item = Message>) {
         let store = self.store.clone();
         let mut batch = Batch {
             lines: self.noted(store.open()),
@@ -112,9 +111,9 @@ impl Writer {
         // Where nothing can be written now, the others wait for better times.
         let most = match batch.lines {
             Some(_) => MOST_AT_ONCE,
-            None => 1,
+            None => 0,
         };
-        for message in messages.take(most) {
+        for message in messages.into_iter().chain(further.take(most)) {
             self.add(message, &mut batch);
         }
         let begun = self.add_beginnings(&mut batch);
@@ -286,7 +285,9 @@ impl Open {
         };
         match &call.outcome {
             Outcome::Result { result, cached } => Ended {
-                ending: match self.method == CallTool::NAME && says_failed(result) {
+                ending: match self.method == CallTool::NAME
+                    && CallToolResult::says_failed(result).unwrap_or(false)
+                {
                     true => CallEnding::ToolFailed,
                     false => CallEnding::Result,
                 },
@@ -455,15 +456,6 @@ fn called(server: &RecordedServer, redactor: &Redactor) -> CalledServer {
         folder: folder.map(|folder| folder.display().to_string()),
         masked,
     }
-}
-
-fn says_failed(result: &Payload) -> bool {
-    #[derive(Deserialize)]
-    struct Flag {
-        #[serde(rename = "isError", default)]
-        is_error: bool,
-    }
-    serde_json::from_slice(result.as_bytes()).is_ok_and(|flag: Flag| flag.is_error)
 }
 
 fn stderr_of(error: &Error) -> &[String] {

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
+use serde::Deserialize;
 use serde_json::Value;
 
 use crate::mcp::method::{methods, notifications};
@@ -204,6 +205,16 @@ record! {
 }
 
 impl CallToolResult {
+    /// Whether an answer says that its tool has failed. Nothing else of it is read.
+    pub fn says_failed(answer: &Payload) -> Result<bool, serde_json::Error> {
+        #[derive(Deserialize)]
+        struct Flag {
+            #[serde(rename = "isError", default)]
+            is_error: bool,
+        }
+        serde_json::from_slice(answer.as_bytes()).map(|flag: Flag| flag.is_error)
+    }
+
     /// All text blocks, joined by line breaks.
     pub fn text(&self) -> String {
         let blocks: Vec<_> = self.content.iter().filter_map(Content::as_text).collect();
