@@ -128,7 +128,7 @@ async fn by_host(server: &str) -> Result<()> {
         let call = caller.call(tool, json!({"message": MESSAGE}));
         async move {
             let result = call.origin(CallOrigin::Person).raw().await?;
-            expect(&result.as_bytes().is_empty(), &false)
+            expect(&result.text().contains(ECHO), &true)
         }
     })
     .await;
