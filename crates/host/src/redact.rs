@@ -295,23 +295,58 @@ impl RedactedLines {
 }
 
 /// Whether a name says that its value is secret: `API_KEY`, `x-auth-token`, `DB_PASSWORD`.
+///
+/// Every key of every message that is kept is looked at here: nothing is allocated, and most parts
+/// are ruled out by a letter that the name does not have.
 pub fn is_secret_name(name: &str) -> bool {
     const LONGEST_NAME: usize = 128;
     if name.len() > LONGEST_NAME {
         return false;
     }
-    let plain: String = name
-        .chars()
-        .filter(char::is_ascii_alphanumeric)
-        .map(|found| found.to_ascii_lowercase())
-        .collect();
-    if HARMLESS_NAMES.contains(&plain.as_str()) {
-        return false;
+    let mut plain = [0; LONGEST_NAME];
+    let (mut length, mut last) = (0, 0);
+    for byte in name.bytes() {
+        match byte.is_ascii_alphanumeric() {
+            true => {
+                plain[length] = byte.to_ascii_lowercase();
+                length += 1;
+            }
+            // The last part begins behind the last mark.
+            false => last = length,
+        }
     }
-    let contains = |part: &&str| plain.contains(part);
-    let mut last = name.rsplit(|found: char| !found.is_ascii_alphanumeric());
-    let last = last.next().unwrap_or_default().to_ascii_lowercase();
-    SECRET_NAMES.iter().any(contains) || SECRET_ENDINGS.contains(&last.as_str())
+    let (plain, last) = (&plain[..length], &plain[last..length]);
+    let letters = letters(plain);
+    let contains = |(part, needed): (&&str, &u32)| {
+        let mut windows = plain.windows(part.len());
+        letters & needed == *needed && windows.any(|window| window == part.as_bytes())
+    };
+    let is_secret = SECRET_NAMES.iter().zip(&SECRET_LETTERS).any(contains)
+        || SECRET_ENDINGS.iter().any(|it| it.as_bytes() == last);
+    is_secret && !HARMLESS_NAMES.iter().any(|it| it.as_bytes() == plain)
+}
+
+/// The letters that a part of a name needs, for each of [`SECRET_NAMES`].
+const SECRET_LETTERS: [u32; SECRET_NAMES.len()] = {
+    let mut all = [0; SECRET_NAMES.len()];
+    let mut at = 0;
+    while at < all.len() {
+        all[at] = letters(SECRET_NAMES[at].as_bytes());
+        at += 1;
+    }
+    all
+};
+
+/// Which small letters a text has, a bit for each.
+const fn letters(text: &[u8]) -> u32 {
+    let (mut found, mut at) = (0, 0);
+    while at < text.len() {
+        if text[at].is_ascii_lowercase() {
+            found |= 1 << (text[at] - b'a');
+        }
+        at += 1;
+    }
+    found
 }
 
 fn has_secret_shape(word: &str) -> bool {
@@ -351,6 +386,10 @@ fn is_word_byte(byte: u8) -> bool {
 fn spans_of_looks(text: &str) -> Vec<Range<usize>> {
     let bytes = text.as_bytes();
     let mut spans = Vec::new();
+    if bytes.len() < SHORTEST_SHAPE && bytes.iter().all(|byte| is_word_byte(*byte)) {
+        // A short word by itself, as most keys are, has no name before it and no shape.
+        return spans;
+    }
     let mut before = 0..0;
     let mut at = 0;
     while at < bytes.len() {
