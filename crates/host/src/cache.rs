@@ -263,6 +263,13 @@ struct Entry {
     outdated: AtomicBool,
 }
 
+impl Entry {
+    /// Whether nothing has said since that it has changed.
+    fn is_good(&self, key: &Key, epochs: &Epochs) -> bool {
+        self.epoch == epochs.of(&key.what) && !self.outdated.load(Ordering::Acquire)
+    }
+}
+
 /// One fetch that any number of readers wait for.
 struct Flight {
     landed: OnceCell<Result<Found, Error>>,
@@ -354,8 +361,7 @@ impl Cache {
     /// What is remembered, however old, unless it is known to be outdated.
     pub(crate) fn remembered(&self, key: &Key, epochs: &Epochs) -> Option<Cached> {
         let entry = self.store.get(key)?;
-        let good = entry.epoch == epochs.of(&key.what) && !entry.outdated.load(Ordering::Acquire);
-        good.then(|| entry.value.clone())
+        entry.is_good(key, epochs).then(|| entry.value.clone())
     }
 
     /// The same, unless it was fetched longer ago than this.
@@ -375,13 +381,18 @@ impl Cache {
         self.store.invalidate(key);
     }
 
-    /// What was fetched at most so long ago, also if the server has announced a change of it since.
-    /// Nothing if everything of the server is outdated, as after its restart.
-    pub(crate) fn lately(&self, key: &Key, epochs: &Epochs, within: Duration) -> Option<Cached> {
+    /// What is remembered; also what the server has announced a change of since, if it was fetched
+    /// at most so long ago. Nothing if everything of the server is outdated, as after its restart.
+    pub(crate) fn remembered_or_lately(
+        &self,
+        key: &Key,
+        epochs: &Epochs,
+        within: Duration,
+    ) -> Option<Cached> {
         let entry = self.store.get(key)?;
         let same_server = entry.epoch.0 == epochs.of(&key.what).0;
-        let good = same_server && entry.fetched.elapsed() <= within;
-        good.then(|| entry.value.clone())
+        let lately = same_server && entry.fetched.elapsed() <= within;
+        (entry.is_good(key, epochs) || lately).then(|| entry.value.clone())
     }
 
     /// What is remembered at all.
@@ -430,9 +441,7 @@ impl Cache {
     fn fresh(&self, key: &Key, epochs: &Epochs) -> Option<Found> {
         let entry = self.store.get(key)?;
         let now = Instant::now();
-        let good = entry.epoch == epochs.of(&key.what)
-            && now < entry.fresh_until
-            && !entry.outdated.load(Ordering::Acquire);
+        let good = now < entry.fresh_until && entry.is_good(key, epochs);
         good.then(|| Found {
             value: entry.value.clone(),
             freshness: Freshness::Fresh {

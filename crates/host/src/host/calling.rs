@@ -124,7 +124,9 @@ impl Call {
     {
         let (server_handle, name) = self.host.find_tool(self.tool).await?;
         let tool = name.tool.as_str();
-        recording.found(tool, || server_handle.recorded(Some(tool)));
+        let known = server_handle.known_to_calls();
+        let known = known.as_ref().and_then(|tools| tools.by_name(tool));
+        recording.found(tool, || server_handle.recorded(known));
         self.options.record(recording);
         let arguments = self.arguments.map_err(|problem| Error::Request {
             server: server_handle.name().clone(),
@@ -139,7 +141,7 @@ impl Call {
         if let Some(listener) = self.number {
             listener(about.number);
         }
-        permit(&server_handle, &name, &arguments, about).await?;
+        permit(&server_handle, &name, known, &arguments, about).await?;
         let mut outdating = Outdating::new(&server_handle, tool);
         let options = self.options;
         let work = |client: Client| {
@@ -213,7 +215,8 @@ impl Drop for Outdating<'_> {
     }
 }
 
-/// Asks the policy, the pins, and where they say so the user.
+/// Asks the policy, the pins, and where they say so the user. `known` is how the server described
+/// the tool lately.
 ///
 /// A person's call of a tool that was never pinned needs no definition to decide about it: it is
 /// its own consent, and there is nothing the definition could have drifted from. So it costs no
@@ -221,6 +224,7 @@ impl Drop for Outdating<'_> {
 pub(super) async fn permit(
     server_handle: &Arc<ServerHandle>,
     name: &ToolName,
+    known: Option<&Tool>,
     arguments: &Json,
     about: About<'_>,
 ) -> Result<(), Error> {
@@ -238,8 +242,6 @@ pub(super) async fn permit(
     let shared = &server_handle.shared;
     let gate = shared.gate();
     let server = server_handle.pinned_as();
-    let known = server_handle.known_to_calls();
-    let known = known.as_ref().and_then(|tools| tools.by_name(tool));
     let binds = match server {
         Some(server) => shared.pins.binds(server, tool).unwrap_or(true),
         None => false,

@@ -204,18 +204,12 @@ impl ServerHandle {
     }
 
     /// The server as the call log tells of it, and whether a tool claims to change nothing.
-    pub(crate) fn recorded(&self, tool: Option<&str>) -> (RecordedServer, bool) {
+    pub(crate) fn recorded(&self, tool: Option<&Tool>) -> (RecordedServer, bool) {
         let server = RecordedServer {
             config: self.config(),
             is_typed: matches!(self.provenance, Provenance::Typed),
         };
-        (server, tool.is_some_and(|tool| self.claims_read_only(tool)))
-    }
-
-    fn claims_read_only(&self, tool: &str) -> bool {
-        let tools = self.known_to_calls();
-        let tool = tools.as_ref().and_then(|tools| tools.by_name(tool));
-        tool.is_some_and(|tool| Hints::of(tool).read_only)
+        (server, tool.is_some_and(|tool| Hints::of(tool).read_only))
     }
 
     /// Whether a new configuration decides about it.
@@ -553,12 +547,10 @@ impl ServerHandle {
 
     /// The tools as a call is checked against them: known and not outdated, or fetched a moment ago.
     pub(crate) fn known_to_calls(&self) -> Option<Arc<Entries<Tool>>> {
-        self.known::<Tool>().or_else(|| {
-            let key = self.key(What::List(ListKind::Tools));
-            let cache = &self.shared.cache;
-            let cached = cache.lately(&key, &self.epochs, CHECKED_AGAIN_AFTER)?;
-            Tool::of(&cached).cloned()
-        })
+        let key = self.key(What::List(ListKind::Tools));
+        let cache = &self.shared.cache;
+        let cached = cache.remembered_or_lately(&key, &self.epochs, CHECKED_AGAIN_AFTER)?;
+        Tool::of(&cached).cloned()
     }
 
     /// Whether the list is remembered from when it was last fetched.

@@ -26,7 +26,9 @@ impl Call {
     async fn start_task(self, recording: &mut Recording) -> Result<TaskStart, Error> {
         let (server_handle, name) = self.host.find_tool(self.tool).await?;
         let tool = name.tool.as_str();
-        recording.found(tool, || server_handle.recorded(Some(tool)));
+        let known = server_handle.known_to_calls();
+        let known = known.as_ref().and_then(|tools| tools.by_name(tool));
+        recording.found(tool, || server_handle.recorded(known));
         let failed = |error| Error::Request {
             server: server_handle.name().clone(),
             error,
@@ -45,7 +47,7 @@ impl Call {
         if let Some(listener) = self.number {
             listener(about.number);
         }
-        permit(&server_handle, &name, &arguments, about).await?;
+        permit(&server_handle, &name, known, &arguments, about).await?;
         let connection = server_handle
             .connection_after(0, Patience::Persistent)
             .await?;

@@ -1,5 +1,6 @@
 //! The decision about a call, as a pure function of rules and names.
 
+use std::cell::LazyCell;
 use std::fmt;
 
 use attache_client::protocol::Tool;
@@ -127,9 +128,11 @@ pub fn decide(
     name: &ToolName,
     hints: Hints,
 ) -> Verdict {
-    let qualified = name.to_string();
-    let of_server = |patterns: &[Pattern]| find(patterns, &name.tool, Breadth::Server);
-    let of_all = |patterns: &[Pattern]| find(patterns, &qualified, Breadth::Everywhere);
+    let qualified = LazyCell::new(|| name.to_string());
+    let of_server =
+        |patterns: &[Pattern]| find(patterns, |it| it.matches(&name.tool), Breadth::Server);
+    let of_all =
+        |patterns: &[Pattern]| find(patterns, |it| it.matches(&qualified), Breadth::Everywhere);
     let by_pattern = [
         (Decision::Deny, of_server(&server.deny)),
         (Decision::Deny, of_all(&everywhere.deny)),
@@ -158,8 +161,8 @@ pub fn decide(
     Verdict { decision, reason }
 }
 
-fn find(patterns: &[Pattern], name: &str, of: Breadth) -> Option<Reason> {
-    let pattern = patterns.iter().find(|pattern| pattern.matches(name))?;
+fn find(patterns: &[Pattern], fits: impl Fn(&Pattern) -> bool, of: Breadth) -> Option<Reason> {
+    let pattern = patterns.iter().find(|pattern| fits(pattern))?;
     Some(Reason::Pattern {
         pattern: pattern.clone(),
         of,
