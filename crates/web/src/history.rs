@@ -1,5 +1,6 @@
 //! What was called before: the call log, and the log files of servers.
 
+use std::borrow::Cow;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -272,15 +273,15 @@ impl BeganView {
     fn of(began: Began) -> Self {
         Self {
             at_ms: began.at_ms,
-            method: began.method,
+            method: began.method.into_owned(),
             server: began.server,
             name: began.name,
             arguments_json: text(began.arguments),
             masked: began.masked,
-            origin: began.origin,
+            origin: began.origin.map(Cow::into_owned),
             claims_read_only: began.claims_read_only,
             process: began.process,
-            target: began.target,
+            target: began.target.map(Arc::unwrap_or_clone),
         }
     }
 }

@@ -4,6 +4,7 @@
 //! the text and everything that is not masked stays exactly as it was written.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use crate::redact::{HIDDEN, Redactor, is_secret_name};
 
@@ -16,16 +17,6 @@ pub(crate) struct Masked<'t> {
     pub(crate) places: Vec<String>,
     /// The texts that stood under a secret's name, which may come back in an answer.
     pub(crate) secrets: Vec<String>,
-}
-
-impl Masked<'_> {
-    pub(crate) fn into_owned(self) -> Masked<'static> {
-        Masked {
-            text: Cow::Owned(self.text.into_owned()),
-            places: self.places,
-            secrets: self.secrets,
-        }
-    }
 }
 
 /// Masks a text, which is well-formed JSON.
@@ -58,8 +49,8 @@ pub(crate) fn mask<'t>(text: &'t str, redactor: &Redactor) -> Masked<'t> {
 /// An array or object that is open, and where in it the scan is.
 enum Open {
     Array(usize),
-    /// The key that was read; none while the next string is one.
-    Object(Option<String>),
+    /// Where the key is that was read; none while the next string is one.
+    Object(Option<Range<usize>>),
 }
 
 struct Scan<'a> {
@@ -108,15 +99,14 @@ impl Scan<'_> {
     fn key(&mut self, start: usize) {
         let written = &self.text[start..self.at];
         let key = decoded(written);
-        let shown = self.redactor.redact(&key).into_owned();
-        if shown != key {
+        if let Cow::Owned(shown) = self.redactor.redact(&key) {
             self.replace(start, &shown);
         }
-        let is_secret = is_secret_name(&key);
+        let end = self.at;
         if let Some(Open::Object(open)) = self.open.last_mut() {
-            *open = Some(shown);
+            *open = Some(start..end);
         }
-        if !is_secret {
+        if !is_secret_name(&key) {
             return;
         }
         let value = start_of_value(self.text, self.at);
@@ -134,9 +124,7 @@ impl Scan<'_> {
     /// A string that is a value ends where the scan is.
     fn string(&mut self, start: usize) {
         let text = decoded(&self.text[start..self.at]);
-        let shown = self.redactor.redact(&text);
-        if shown != text {
-            let shown = shown.into_owned();
+        if let Cow::Owned(shown) = self.redactor.redact(&text) {
             self.replace(start, &shown);
             self.note();
         }
@@ -159,6 +147,8 @@ impl Scan<'_> {
             match open {
                 Open::Array(index) => place.push_str(&index.to_string()),
                 Open::Object(Some(key)) => {
+                    let key = decoded(&self.text[key.clone()]);
+                    let key = self.redactor.redact(&key);
                     place.push_str(&key.replace('~', "~0").replace('/', "~1"));
                 }
                 Open::Object(None) => {}
@@ -169,8 +159,13 @@ impl Scan<'_> {
 }
 
 /// What a JSON string says. One with half of a surrogate pair says what is written.
-fn decoded(written: &str) -> String {
-    serde_json::from_str(written).unwrap_or_else(|_| written.trim_matches('"').to_owned())
+fn decoded(written: &str) -> Cow<'_, str> {
+    let plain = written.strip_prefix('"').unwrap_or(written);
+    let plain = plain.strip_suffix('"').unwrap_or(plain);
+    match plain.as_bytes().contains(&b'\\') {
+        true => serde_json::from_str(written).map_or(plain.into(), Cow::Owned),
+        false => plain.into(),
+    }
 }
 
 /// All strings in a value that are no keys.
@@ -180,7 +175,7 @@ fn strings_of(value: &str) -> Vec<String> {
     while let Some(found) = value[at..].find('"') {
         let end = end_of_string(value, at + found);
         if !value[end..].trim_start().starts_with(':') {
-            strings.push(decoded(&value[at + found..end]));
+            strings.push(decoded(&value[at + found..end]).into_owned());
         }
         at = end;
     }

@@ -7,16 +7,15 @@
 
 mod history;
 mod mask;
+mod queue;
 mod record;
 mod recording;
 mod store;
 mod writer;
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
-use std::time::{Duration, Instant};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
@@ -27,17 +26,11 @@ pub use record::{
 };
 pub(crate) use recording::{ProgressLog, Recordable, RecordedServer, Recording, WantedRecord};
 
+use queue::Queue;
 use recording::{BeganCall, EndedCall};
 use store::{Limits, Store};
 use writer::Writer;
 
-/// Lines waiting to be written.
-const QUEUE_CAPACITY: usize = 1024;
-/// How much arguments and results may weigh that wait to be written.
-const QUEUE_BYTES: usize = 64 * 1024 * 1024;
-/// For how long messages are gathered, and how many, before they are written.
-const GATHERING: Duration = Duration::from_millis(5);
-const GATHERED: usize = 64;
 /// The folder of the call log, below that of log files.
 const FOLDER: &str = "calls";
 
@@ -56,11 +49,17 @@ pub struct CallLog {
 struct Shared {
     folder: PathBuf,
     limits: Limits,
-    queue: Mutex<Option<SyncSender<Message>>>,
-    /// Bytes in the queue.
-    waiting: AtomicUsize,
+    queue: Arc<Queue>,
+    /// Whether there is a thread that writes; it begins with the first message.
+    is_written: OnceLock<bool>,
     state: Arc<WriterState>,
     calls: AtomicU64,
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        self.queue.close();
+    }
 }
 
 /// What the writing thread tells.
@@ -99,8 +98,8 @@ impl CallLog {
             shared: Arc::new(Shared {
                 folder,
                 limits,
-                queue: Mutex::new(None),
-                waiting: AtomicUsize::new(0),
+                queue: Arc::default(),
+                is_written: OnceLock::new(),
                 state: Arc::default(),
                 calls: AtomicU64::new(0),
             }),
@@ -124,12 +123,9 @@ impl CallLog {
 
     /// Waits until everything so far is written.
     pub(crate) async fn flushed(&self) {
-        let Some(queue) = self.shared.queue.lock().clone() else {
-            return;
-        };
-        let (done, written) = oneshot::channel();
-        let sent = tokio::task::spawn_blocking(move || queue.send(Message::Flush(done)));
-        if sent.await.is_ok_and(|sent| sent.is_ok()) {
+        if self.shared.is_written.get() == Some(&true) {
+            let (done, written) = oneshot::channel();
+            self.shared.queue.push_urgent(Message::Flush(done));
             // The thread's end is as good as its word.
             let _ = written.await;
         }
@@ -142,24 +138,9 @@ impl CallLog {
 
     /// Hands something over, or gives it back if there is no room.
     fn send(&self, message: Message) -> Result<(), Message> {
-        let weight = message.weight();
-        let before = self.shared.waiting.fetch_add(weight, Ordering::Relaxed);
-        let sent = match before + weight <= QUEUE_BYTES || before == 0 {
-            true => self.push(message),
+        match self.shared.is_written.get_or_init(|| self.begin_thread()) {
+            true => self.shared.queue.push(message),
             false => Err(message),
-        };
-        if sent.is_err() {
-            self.shared.waiting.fetch_sub(weight, Ordering::Relaxed);
-        }
-        sent
-    }
-
-    fn push(&self, message: Message) -> Result<(), Message> {
-        match self.queue() {
-            Some(queue) => queue.try_send(message).map_err(|error| match error {
-                TrySendError::Full(message) | TrySendError::Disconnected(message) => message,
-            }),
-            None => Err(message),
         }
     }
 
@@ -167,46 +148,19 @@ impl CallLog {
         self.shared.state.lost.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// The way to the thread, which begins with the first message.
-    fn queue(&self) -> Option<SyncSender<Message>> {
-        let mut queue = self.shared.queue.lock();
-        if queue.is_none() {
-            let (sender, receiver) = sync_channel::<Message>(QUEUE_CAPACITY);
-            let store = Store::new(self.shared.folder.clone(), self.shared.limits);
-            let mut writer = Writer::new(store, self.shared.state.clone());
-            // The thread must not keep the queue open that ends it.
-            let shared = Arc::downgrade(&self.shared);
-            let thread = std::thread::Builder::new().name("attache-calls".to_owned());
-            let work = move || {
-                while let Ok(first) = receiver.recv() {
-                    let messages = gathered(first, &receiver);
-                    let mut weight = messages.iter().map(Message::weight).sum();
-                    let further = receiver.try_iter().inspect(|it| weight += it.weight());
-                    writer.write(messages, further);
-                    if let Some(shared) = shared.upgrade() {
-                        shared.waiting.fetch_sub(weight, Ordering::Relaxed);
-                    }
-                }
-            };
-            thread.spawn(work).ok()?;
-            *queue = Some(sender);
-        }
-        queue.clone()
+    fn begin_thread(&self) -> bool {
+        let store = Store::new(self.shared.folder.clone(), self.shared.limits);
+        let mut writer = Writer::new(store, self.shared.state.clone());
+        let queue = self.shared.queue.clone();
+        let work = move || {
+            let mut messages = Vec::new();
+            while queue.take(&mut messages) {
+                writer.write(&mut messages);
+            }
+        };
+        let thread = std::thread::Builder::new().name("attache-calls".to_owned());
+        thread.spawn(work).is_ok()
     }
-}
-
-/// What comes shortly after a message, unless it has to be written at once. Most calls end by then,
-/// so that writing takes nothing from the servers that answer them.
-fn gathered(first: Message, receiver: &Receiver<Message>) -> Vec<Message> {
-    let until = Instant::now() + GATHERING;
-    let mut messages = vec![first];
-    while messages.len() < GATHERED && !matches!(messages.last(), Some(Message::Flush(_))) {
-        match receiver.recv_timeout(until.saturating_duration_since(Instant::now())) {
-            Ok(message) => messages.push(message),
-            Err(_) => break,
-        }
-    }
-    messages
 }
 
 #[cfg(test)]

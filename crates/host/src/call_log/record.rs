@@ -4,8 +4,11 @@
 //! same number, so that a call whose program was killed is known all the same; where the first could
 //! not be written, the second has everything. Secrets are masked before anything comes here.
 
+use std::borrow::Cow;
+use std::sync::Arc;
+
 use attache_client::protocol::{Ending, Json};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::error::Error;
 use crate::policy::CallOrigin;
@@ -28,7 +31,7 @@ pub struct Began {
     pub at_ms: u64,
     /// `tools/call`, `resources/read` or `prompts/get`; or what a face was told to change, see
     /// [`Action`].
-    pub method: String,
+    pub method: Cow<'static, str>,
     /// The server; none if it was not found.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server: Option<String>,
@@ -48,7 +51,7 @@ pub struct Began {
     pub masked: Vec<String>,
     /// Who wanted a call of a tool: `person` or `program`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub origin: Option<String>,
+    pub origin: Option<Cow<'static, str>>,
     /// The tool claims to change nothing.
     #[serde(default, skip_serializing_if = "is_false")]
     pub claims_read_only: bool,
@@ -56,8 +59,13 @@ pub struct Began {
     #[serde(default)]
     pub process: u32,
     /// How the server is found again.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub target: Option<CalledServer>,
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        serialize_with = "write_shared",
+        deserialize_with = "read_shared"
+    )]
+    pub target: Option<Arc<CalledServer>>,
 }
 
 /// How the server of a call is found again.
@@ -314,6 +322,20 @@ pub(super) struct Line {
     pub(super) lost: u64,
 }
 
+fn write_shared<S: Serializer>(
+    target: &Option<Arc<CalledServer>>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    target.as_deref().serialize(serializer)
+}
+
+fn read_shared<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<Arc<CalledServer>>, D::Error> {
+    let target = Option::deserialize(deserializer)?;
+    Ok(target.map(Arc::new))
+}
+
 fn is_false(value: &bool) -> bool {
     !value
 }
@@ -330,7 +352,7 @@ mod tests {
         CallRecord {
             number: 1,
             began: Some(Began {
-                method: method.to_owned(),
+                method: method.to_owned().into(),
                 claims_read_only,
                 ..Began::default()
             }),

@@ -90,7 +90,8 @@ impl Store {
             lock,
             counter,
             length: self.length(counter.file),
-            text: String::new(),
+            now_ms: now_ms(),
+            text: Vec::new(),
             failed: None,
         })
     }
@@ -101,7 +102,7 @@ impl Store {
         found.ok().map(|found| found.len())
     }
 
-    fn append_text(&self, file: u64, text: &str) -> io::Result<()> {
+    fn append_text(&self, file: u64, text: &[u8]) -> io::Result<()> {
         let mut options = OpenOptions::new();
         options.read(true).append(true).create(true);
         state_file::private(&mut options);
@@ -115,7 +116,7 @@ impl Store {
                 file.write_all(b"\n")?;
             }
         }
-        file.write_all(text.as_bytes())
+        file.write_all(text)
     }
 
     /// Deletes what is too much or too old, except the file that is written to.
@@ -198,8 +199,10 @@ pub(super) struct Appending<'a> {
     counter: Counter,
     /// How long the current file is with the lines that wait; none if it is not there.
     length: Option<u64>,
+    /// When this began.
+    now_ms: u64,
     /// The lines that wait to be written to it.
-    text: String,
+    text: Vec<u8>,
     /// Why lines of an earlier file were not written.
     failed: Option<io::Error>,
 }
@@ -218,15 +221,20 @@ impl Appending<'_> {
         };
         let store = self.store;
         let line = line(number, &Aside { store, number })?;
-        let mut text = serde_json::to_string(&line)?;
-        text.push('\n');
-        let bytes = text.len() as u64;
+        let start = self.text.len();
+        if let Err(error) = serde_json::to_writer(&mut self.text, &line) {
+            self.text.truncate(start);
+            return Err(error.into());
+        }
+        self.text.push(b'\n');
+        let bytes = (self.text.len() - start) as u64;
         if self.needs_file(number, bytes) {
+            let line = self.text.split_off(start);
             self.begin_file(number);
+            self.text = line;
         }
         self.counter.last = self.counter.last.max(number);
         self.length = Some(self.length.unwrap_or(0) + bytes);
-        self.text.push_str(&text);
         Ok(number)
     }
 
@@ -244,7 +252,8 @@ impl Appending<'_> {
             Some(length) => length + bytes > limits.file_bytes,
             None => true,
         };
-        let is_old = now_ms().saturating_sub(self.counter.since_ms) > limits.file_age_ms;
+        let age_ms = self.now_ms.saturating_sub(self.counter.since_ms);
+        let is_old = age_ms > limits.file_age_ms;
         // A file is named after the first call that begins in it.
         let is_next = number > self.counter.last;
         self.counter.file == 0 || ((is_full || is_old) && is_next)
@@ -255,7 +264,7 @@ impl Appending<'_> {
             self.failed.get_or_insert(error);
         }
         self.counter.file = number;
-        self.counter.since_ms = now_ms();
+        self.counter.since_ms = self.now_ms;
         self.length = Some(0);
         self.store.delete_old(number);
     }

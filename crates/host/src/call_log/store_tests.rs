@@ -187,7 +187,7 @@ fn a_line_beyond_the_limit_is_passed_over() {
     text.push('\n');
     fs::write(&file, &text).unwrap();
     let mut found = (0, 0);
-    store.append_text(1, "{\"n\":9}\n").unwrap();
+    store.append_text(1, b"{\"n\":9}\n").unwrap();
     read_lines(&file, |line| match line {
         Ok(_) => found.0 += 1,
         Err(Damaged) => found.1 += 1,

@@ -10,7 +10,7 @@ use attache_client::protocol::{CallTool, CallToolResult, Json, Method as _, Payl
 use attache_client::{CloseReason, ConnectError, Error as ClientError};
 use tokio::sync::oneshot;
 
-use super::mask::{Masked, mask};
+use super::mask::mask;
 use super::record::{
     Began, CallEnding, CallError, CalledServer, Ended, Line, ProgressNote, origin_word,
 };
@@ -24,7 +24,7 @@ use crate::redact::Redactor;
 /// Arguments, results and details of errors up to this length stand in the line.
 const LONGEST_INLINE: usize = 64 * 1024;
 /// How many further messages are written under one lock.
-const MOST_AT_ONCE: usize = 256;
+const MOST_AT_ONCE: usize = 2048;
 /// The longest text of a note of progress, of a message and of a name.
 const LONGEST_TEXT: usize = 4 * 1024;
 
@@ -42,8 +42,8 @@ pub(super) struct Writer {
 /// What the log says of a server, with its secrets.
 struct LoggedServer {
     server: RecordedServer,
-    redactor: Redactor,
-    called: CalledServer,
+    redactor: Arc<Redactor>,
+    called: Arc<CalledServer>,
 }
 
 impl LoggedServer {
@@ -52,8 +52,8 @@ impl LoggedServer {
         let called = called(&server, &redactor);
         Self {
             server,
-            redactor,
-            called,
+            redactor: Arc::new(redactor),
+            called: Arc::new(called),
         }
     }
 
@@ -66,14 +66,14 @@ impl LoggedServer {
 struct Open {
     method: &'static str,
     /// Knows the secrets of its server and those of its arguments.
-    redactor: Redactor,
+    redactor: Arc<Redactor>,
     begun: Begun,
 }
 
 enum Begun {
     Written(u64),
-    /// Its beginning could not be written, and is tried again with its end.
-    Unwritten(Box<Began>, Masked<'static>),
+    /// With its arguments. What is not written by then is written with its end.
+    Unwritten(Box<Began>, Option<Json>),
 }
 
 /// Messages that are written together.
@@ -99,8 +99,15 @@ impl Writer {
         }
     }
 
-    /// Writes messages, and further ones as long as there are some, under one lock.
-    pub(super) fn write(&mut self, messages: Vec<Message>, further: impl Iterator<Item = Message>) {
+    /// Writes all messages, many under one lock.
+    pub(super) fn write(&mut self, messages: &mut Vec<Message>) {
+        while !messages.is_empty() {
+            let most = messages.len().min(MOST_AT_ONCE);
+            self.write_together(messages.drain(..most));
+        }
+    }
+
+    fn write_together(&mut self, messages: impl Iterator<Item = Message>) {
         let store = self.store.clone();
         let mut batch = Batch {
             lines: self.noted(store.open()),
@@ -108,12 +115,7 @@ impl Writer {
             flushed: Vec::new(),
             told_lost: self.told_lost,
         };
-        // Where nothing can be written now, the others wait for better times.
-        let most = match batch.lines {
-            Some(_) => MOST_AT_ONCE,
-            None => 0,
-        };
-        for message in messages.into_iter().chain(further.take(most)) {
+        for message in messages {
             self.add(message, &mut batch);
         }
         let begun = self.add_beginnings(&mut batch);
@@ -140,7 +142,7 @@ impl Writer {
                 let began = ended.began.take().map(|began| self.opened(*began));
                 // A beginning was handed over either before or with its end.
                 if let Some(open) = began.or_else(|| self.open.remove(&ended.key)) {
-                    self.add_end(&open, &ended, batch);
+                    self.add_end(open, &ended, batch);
                 }
             }
             Message::Flush(done) => batch.flushed.push(done),
@@ -180,6 +182,7 @@ impl Writer {
         let Begun::Unwritten(began, arguments) = &open.begun else {
             return None;
         };
+        let (began, arguments) = ((**began).clone(), arguments.clone());
         let added = batch.lines.as_mut()?.add(Number::Next, |number, aside| {
             Ok(Line {
                 n: number,
@@ -190,21 +193,19 @@ impl Writer {
         self.noted(added)
     }
 
-    fn add_end(&self, open: &Open, ended: &EndedCall, batch: &mut Batch<'_>) {
+    fn add_end(&self, mut open: Open, ended: &EndedCall, batch: &mut Batch<'_>) {
         let Some(lines) = &mut batch.lines else {
+            self.state.lost.fetch_add(1, Ordering::Relaxed);
             return;
         };
         let lost = self.state.lost.load(Ordering::Relaxed);
         let newly_lost = lost.saturating_sub(batch.told_lost);
-        let number = match open.begun {
-            Begun::Written(number) => Number::Of(number),
-            Begun::Unwritten(..) => Number::Next,
+        let (number, began) = match std::mem::replace(&mut open.begun, Begun::Written(0)) {
+            Begun::Written(number) => (Number::Of(number), None),
+            Begun::Unwritten(began, arguments) => (Number::Next, Some((began, arguments))),
         };
         let added = lines.add(number, |number, aside| {
-            let began = match &open.begun {
-                Begun::Written(_) => None,
-                Begun::Unwritten(began, arguments) => Some(with_arguments(began, arguments, aside)),
-            };
+            let began = began.map(|(began, arguments)| with_arguments(*began, arguments, aside));
             Ok(Line {
                 n: number,
                 began,
@@ -245,25 +246,35 @@ impl Open {
             claims_read_only,
             ..
         } = call;
-        let mut redactor = server.map_or_else(Redactor::new, |it| it.redactor.clone());
-        let arguments = match &wanted.arguments {
-            Some(arguments) => mask(arguments.as_str(), &redactor).into_owned(),
-            None => Masked::default(),
-        };
-        for secret in &arguments.secrets {
-            redactor.hide(secret);
+        let mut redactor = server.map_or_else(Arc::default, |it| it.redactor.clone());
+        let (mut arguments, mut masked) = (None, Vec::new());
+        if let Some(wanted) = wanted.arguments {
+            let found = mask(wanted.as_str(), &redactor);
+            if !found.secrets.is_empty() {
+                let redactor = Arc::make_mut(&mut redactor);
+                found.secrets.iter().for_each(|it| redactor.hide(it));
+            }
+            masked = found.places;
+            arguments = match one_line(found.text) {
+                Cow::Borrowed(_) => Some(wanted),
+                Cow::Owned(text) => Json::parse(&text).ok(),
+            };
+            if arguments.is_none() {
+                // Without them the call cannot be made again, which the pointer to the whole says.
+                masked = vec![String::new()];
+            }
         }
         let name = redactor.redact(&wanted.name);
         let began = Began {
             at_ms,
-            method: wanted.method.to_owned(),
+            method: wanted.method.into(),
             server: server.map(|it| it.server.config.name.to_string()),
             name_masked: *name != *wanted.name,
-            name: cut(&name),
+            name: cut(name),
             arguments: None,
             arguments_file: None,
-            masked: arguments.places.clone(),
-            origin: wanted.origin.map(|origin| origin_word(origin).to_owned()),
+            masked,
+            origin: wanted.origin.map(|origin| origin_word(origin).into()),
             claims_read_only,
             process: std::process::id(),
             target: server.map(|it| it.called.clone()),
@@ -325,7 +336,7 @@ impl Open {
             ended.result_omitted = Some("it is not text".to_owned());
             return ended;
         };
-        match kept(mask(text, &self.redactor).text, "result", aside) {
+        match kept(mask(text, &self.redactor).text, aside) {
             Kept::Inline(json) => ended.result = Some(json),
             Kept::File(name) => ended.result_file = Some(name),
             Kept::Not(because) => ended.result_omitted = Some(because),
@@ -361,7 +372,7 @@ impl Open {
             code: server_error.map(|error| error.code),
             data: data.map(|data| match data.len() <= LONGEST_INLINE {
                 true => Json::parse(&data).unwrap_or_default(),
-                false => Json::from(serde_json::Value::from(cut(&data))),
+                false => Json::from(serde_json::Value::from(cut(data))),
             }),
             stderr: stderr_of(error)
                 .iter()
@@ -372,7 +383,7 @@ impl Open {
 
     /// A text of the server as it is kept.
     fn text(&self, text: &str) -> String {
-        cut(&self.redactor.redact(text))
+        cut(self.redactor.redact(text))
     }
 }
 
@@ -384,38 +395,38 @@ enum Kept {
     Not(String),
 }
 
-fn kept(text: Cow<'_, str>, what: &'static str, aside: &Aside<'_>) -> Kept {
+fn kept(text: Cow<'_, str>, aside: &Aside<'_>) -> Kept {
     if text.len() > LONGEST_INLINE {
-        return match aside.put(what, &text) {
+        return match aside.put("result", &text) {
             Ok(name) => Kept::File(name),
             Err(error) => Kept::Not(error.to_string()),
         };
     }
-    match one_line(text) {
-        Some(json) => Kept::Inline(json),
-        None => Kept::Not("it is not JSON".to_owned()),
+    match Json::parse(&one_line(text)) {
+        Ok(json) => Kept::Inline(json),
+        Err(_) => Kept::Not("it is not JSON".to_owned()),
     }
 }
 
 /// JSON that fits into a line: a line break can only be between its parts.
-fn one_line(text: Cow<'_, str>) -> Option<Json> {
-    let text = match text.contains(['\n', '\r']) {
+fn one_line(text: Cow<'_, str>) -> Cow<'_, str> {
+    let has = |byte| text.as_bytes().contains(&byte);
+    match has(b'\n') || has(b'\r') {
         true => text.replace(['\n', '\r'], " ").into(),
         false => text,
-    };
-    Json::parse(&text).ok()
+    }
 }
 
-fn with_arguments(began: &Began, arguments: &Masked<'_>, aside: &Aside<'_>) -> Began {
-    let mut began = began.clone();
-    if arguments.text.is_empty() {
-        return began;
-    }
-    match kept(Cow::Borrowed(&arguments.text), "arguments", aside) {
-        Kept::Inline(json) => began.arguments = Some(json),
-        Kept::File(name) => began.arguments_file = Some(name),
-        // Without them the call cannot be made again, which the pointer to the whole says.
-        Kept::Not(_) => began.masked = vec![String::new()],
+fn with_arguments(mut began: Began, arguments: Option<Json>, aside: &Aside<'_>) -> Began {
+    match arguments {
+        Some(long) if long.as_str().len() > LONGEST_INLINE => {
+            match aside.put("arguments", long.as_str()) {
+                Ok(name) => began.arguments_file = Some(name),
+                // As where they cannot be masked.
+                Err(_) => began.masked = vec![String::new()],
+            }
+        }
+        short => began.arguments = short,
     }
     began
 }
@@ -477,9 +488,9 @@ fn stderr_of(error: &Error) -> &[String] {
     }
 }
 
-fn cut(text: &str) -> String {
+fn cut(text: Cow<'_, str>) -> String {
     if text.len() <= LONGEST_TEXT {
-        return text.to_owned();
+        return text.into_owned();
     }
     let mut end = LONGEST_TEXT;
     while !text.is_char_boundary(end) {

@@ -40,7 +40,7 @@ impl Past {
     /// The answer that was written down, if it was.
     pub(crate) fn view(&mut self, waker: &Waker) -> Option<&mut AnswerView> {
         if self.view.is_none() {
-            let method = self.record.began.as_ref()?.method.as_str();
+            let method = self.record.began.as_ref()?.method.as_ref();
             let result = self.record.ended.as_ref()?.result.as_ref()?;
             let document = document(method, result)?;
             let raw = result.clone().into();
@@ -70,7 +70,7 @@ impl Past {
             ));
         }
         let arguments = began.arguments.clone();
-        match began.method.as_str() {
+        match began.method.as_ref() {
             "tools/call" => Ok(Work::Call {
                 server,
                 tool: began.name.clone(),

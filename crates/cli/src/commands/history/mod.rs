@@ -299,7 +299,7 @@ impl Log {
 
     /// The same name may stand for another server elsewhere.
     fn check_place(&self, call: &CallRecord) -> Result<(), Failure> {
-        let target = call.began.as_ref().and_then(|began| began.target.as_ref());
+        let target = call.began.as_ref().and_then(|began| began.target.as_deref());
         let Some(CalledServer::Configured { file, named: false }) = target else {
             return Ok(());
         };

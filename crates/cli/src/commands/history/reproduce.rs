@@ -33,14 +33,14 @@ impl Reproduction {
         let mut reproduction = Self {
             number,
             words: Vec::new(),
-            server: server_words(number, began.target.as_ref())?,
+            server: server_words(number, began.target.as_deref())?,
             missing: Vec::new(),
         };
         let qualified = match &began.server {
             Some(server) => format!("{server}/{}", began.name),
             None => began.name.clone(),
         };
-        reproduction.words = match began.method.as_str() {
+        reproduction.words = match began.method.as_ref() {
             "tools/call" => {
                 let arguments = reproduction.without_masked(began.arguments.as_ref(), began)?;
                 command::call_words(&qualified, &arguments.unwrap_or_default())
@@ -48,7 +48,7 @@ impl Reproduction {
             "resources/read" => {
                 let mut words: Vec<String> =
                     ["attache", "read", &began.name].map(str::to_owned).into();
-                let is_typed = matches!(began.target, Some(CalledServer::Typed { .. }));
+                let is_typed = matches!(began.target.as_deref(), Some(CalledServer::Typed { .. }));
                 if let Some(server) = began.server.clone().filter(|_| !is_typed) {
                     words.extend(["--server".to_owned(), server]);
                 }
