@@ -67,6 +67,44 @@ fn fault_11_signals_cancel_the_call_and_tell_the_server() {
     }
 }
 
+/// The second call may have ended when the signal comes; it would wait for the first.
+#[test]
+fn fault_11_a_signal_ends_every_call_of_a_batch_with_a_line() {
+    let record = Scratch::new("signal-batch");
+    let calls = Scratch::new("signal-batch-calls");
+    let lines = [
+        r#"{"tool":"count","arguments":{"to":1000}}"#,
+        r#"{"tool":"echo","arguments":{"message":"early"}}"#,
+        "no call",
+    ];
+    std::fs::write(calls.path(), lines.join("\n")).unwrap();
+    let mut child = attache()
+        .arg("batch")
+        .arg(calls.path())
+        .arg("--")
+        .args(recorded(&builtin(), &record))
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    record.wait_for("early");
+    signal(&child, "INT");
+    assert_eq!(exit_code(&mut child), Some(7));
+    record.wait_for("notifications/cancelled");
+    let output = child.wait_with_output().unwrap();
+    let stdout = String::from_utf8(output.stdout).unwrap();
+    let lines: Vec<&str> = stdout.lines().collect();
+    let [first, second, third] = lines[..] else {
+        panic!("{stdout}");
+    };
+    assert!(
+        first.contains(r#""line":1,"#) && first.contains("cancelled"),
+        "{first}"
+    );
+    assert!(second.contains(r#""line":2,"#), "{second}");
+    assert!(third.contains("the line is no call"), "{third}");
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn fault_11_a_signal_while_connecting_takes_the_server_down() {
