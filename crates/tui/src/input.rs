@@ -29,6 +29,11 @@ impl Reader {
     pub(crate) fn resume(&self) {
         self.orders.resume();
     }
+
+    /// From now on the terminal may answer among the keys.
+    pub(crate) fn expect_answer(&self) {
+        self.orders.expect_answer();
+    }
 }
 
 #[cfg(unix)]
@@ -38,13 +43,14 @@ mod platform {
     use std::os::unix::net::UnixStream;
     use std::sync::Arc;
     use std::sync::atomic::{AtomicBool, Ordering};
-    use std::time::Duration;
+    use std::time::{Duration, Instant};
 
     use ratatui::crossterm::event::{self, Event};
     use ratatui::crossterm::terminal;
-    use rustix::event::{PollFd, PollFlags, poll};
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
     use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGTERM, SIGWINCH};
 
+    use crate::background::{AnswerFilter, Input};
     use crate::mailbox::Mailbox;
     use crate::message::Message;
 
@@ -58,6 +64,7 @@ mod platform {
         is_paused: Arc<AtomicBool>,
         /// The thread answers here when it has paused.
         paused: UnixStream,
+        is_answer_due: Arc<AtomicBool>,
         is_over: Arc<AtomicBool>,
     }
 
@@ -86,6 +93,7 @@ mod platform {
             signal_hook::low_level::pipe::register(signal, bell.try_clone()?)?;
         }
         let is_paused = Arc::new(AtomicBool::new(false));
+        let is_answer_due = Arc::new(AtomicBool::new(false));
         let is_over = Arc::new(AtomicBool::new(false));
         let thread = Thread {
             mailbox,
@@ -93,7 +101,9 @@ mod platform {
             tell_paused,
             signals,
             is_paused: is_paused.clone(),
+            is_answer_due: is_answer_due.clone(),
             is_over: is_over.clone(),
+            filter: AnswerFilter::default(),
         };
         std::thread::Builder::new()
             .name("attache-input".to_owned())
@@ -102,6 +112,7 @@ mod platform {
             bell,
             is_paused,
             paused,
+            is_answer_due,
             is_over,
         })
     }
@@ -118,6 +129,10 @@ mod platform {
         pub(crate) fn resume(&self) {
             self.is_paused.store(false, Ordering::SeqCst);
             self.ring();
+        }
+
+        pub(crate) fn expect_answer(&self) {
+            self.is_answer_due.store(true, Ordering::SeqCst);
         }
 
         fn ring(&self) {
@@ -139,7 +154,9 @@ mod platform {
         tell_paused: UnixStream,
         signals: Signals,
         is_paused: Arc<AtomicBool>,
+        is_answer_due: Arc<AtomicBool>,
         is_over: Arc<AtomicBool>,
+        filter: AnswerFilter,
     }
 
     impl Thread {
@@ -156,7 +173,10 @@ mod platform {
                 if !is_paused {
                     sources.push(PollFd::from_borrowed_fd(stdin.as_fd(), PollFlags::IN));
                 }
-                if let Err(error) = poll(&mut sources, None)
+                let patience = self.filter.expires().and_then(|at| {
+                    Timespec::try_from(at.saturating_duration_since(Instant::now())).ok()
+                });
+                if let Err(error) = poll(&mut sources, patience.as_ref())
                     && error != rustix::io::Errno::INTR
                 {
                     return self.mailbox.send(Message::EndAsked);
@@ -165,6 +185,7 @@ mod platform {
                 let typed = typed.unwrap_or(PollFlags::empty());
                 let _ = self.heard.read(&mut [0; 64]);
                 self.tell_signals();
+                self.hand_on(|filter, now, into| filter.expire(now, into));
                 if typed.intersects(PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL) {
                     return self.mailbox.send(Message::EndAsked);
                 }
@@ -175,16 +196,33 @@ mod platform {
         }
 
         /// Reads what is there; false if the terminal is gone.
-        fn read_keys(&self) -> bool {
+        fn read_keys(&mut self) -> bool {
             while let Ok(true) = event::poll(AT_ONCE) {
                 match event::read() {
                     // Signals tell of it as well, at once.
                     Ok(Event::Resize(..)) => {}
-                    Ok(event) => self.mailbox.send(Message::Terminal(event)),
+                    Ok(event) => self.hand_on(|filter, now, into| filter.take(event, now, into)),
                     Err(_) => return false,
                 }
             }
             true
+        }
+
+        /// Hands on what the filter leaves.
+        fn hand_on(&mut self, left: impl FnOnce(&mut AnswerFilter, Instant, &mut Vec<Input>)) {
+            let now = Instant::now();
+            // Set before the question is written, so an answer cannot be read earlier.
+            if self.is_answer_due.swap(false, Ordering::SeqCst) {
+                self.filter.ask(now);
+            }
+            let mut inputs = Vec::new();
+            left(&mut self.filter, now, &mut inputs);
+            for input in inputs {
+                self.mailbox.send(match input {
+                    Input::Event(event) => Message::Terminal(event),
+                    Input::Background { is_light } => Message::Background { is_light },
+                });
+            }
         }
 
         fn tell_signals(&self) {
@@ -257,6 +295,9 @@ mod platform {
         pub(crate) fn resume(&self) {
             self.is_paused.store(false, Ordering::SeqCst);
         }
+
+        /// No terminal is asked here.
+        pub(crate) fn expect_answer(&self) {}
     }
 
     impl Drop for Orders {

@@ -8,6 +8,7 @@
 pub mod answer;
 mod app;
 mod backend;
+mod background;
 pub mod component;
 mod cursor;
 pub mod dialog;
@@ -130,7 +131,7 @@ pub async fn run<E>(
     };
     let (effects, wanted) = tokio::sync::mpsc::unbounded_channel();
     let settings = app::Settings {
-        theme: Theme::new(options.colors, options.ascii),
+        theme: Theme::new(options.colors, options.ascii).on_light(background::is_hinted_light()),
         keys: KeyMap::default(),
         has_mouse: options.mouse,
         folder: options.folder,

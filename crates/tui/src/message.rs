@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use attache::host::call_log::CallRecord;
 use attache::host::catalog::{Aggregate, ListKind, ServerAnswer};
+use attache::host::config::UiTheme;
 use attache::host::events::Event;
 use attache::host::frames::Frame;
 use attache::host::policy::Drift;
@@ -29,6 +30,8 @@ pub(crate) type JobId = u64;
 pub(crate) enum Message {
     /// A key, a paste, the mouse, another size.
     Terminal(TerminalEvent),
+    /// The terminal has said how its background is.
+    Background { is_light: bool },
     /// The process was continued after a stop.
     Continued,
     /// A signal asks to end.
@@ -142,8 +145,8 @@ pub struct Wishes {
     pub keys: Vec<(String, Vec<String>)>,
     /// Only ASCII may be drawn.
     pub ascii: bool,
-    /// The terminal has a light background.
-    pub light: bool,
+    /// What the background of the terminal is taken for.
+    pub theme: UiTheme,
     /// The mouse is ours from the beginning.
     pub mouse: bool,
 }
@@ -273,6 +276,8 @@ pub(crate) enum Effect {
     Redraw,
     /// Mouse on or off.
     Mouse(bool),
+    /// Ask the terminal whether its background is light.
+    AskBackground,
     /// Leave.
     Quit,
     /// Fall over, to prove that the terminal is restored.

@@ -16,6 +16,8 @@ use ratatui::crossterm::{cursor, execute, queue};
 use ratatui::layout::{Position, Rect, Size};
 use ratatui::{Frame, Terminal, TerminalOptions, Viewport};
 
+use crate::background::QUESTION;
+
 /// How large a text may be that terminals take into the clipboard.
 pub(crate) const CLIPBOARD_LIMIT: usize = 74_000;
 /// How much is gathered before it is written, which holds a frame of any usual size.
@@ -116,6 +118,13 @@ impl Screen {
             true => execute!(io::stdout(), EnableMouseCapture),
             false => execute!(io::stdout(), DisableMouseCapture),
         }
+    }
+
+    /// Asks whether the background is light; the answer comes among the keys.
+    pub(crate) fn ask_background(&mut self) -> io::Result<()> {
+        let mut out = io::stdout().lock();
+        out.write_all(QUESTION.as_bytes())?;
+        out.flush()
     }
 
     /// Hands a text to the terminal's clipboard.

@@ -200,10 +200,17 @@ impl Theme {
         }
     }
 
-    /// The same for a background known to be light: faint text becomes ordinary text there.
+    /// The same for a light background or a dark one: faint text is grey on a light one.
     #[must_use]
     pub fn on_light(mut self, is_light: bool) -> Self {
         self.is_light = is_light;
+        self
+    }
+
+    /// The same in ASCII only.
+    #[must_use]
+    pub fn in_ascii(mut self) -> Self {
+        self.is_ascii = true;
         self
     }
 

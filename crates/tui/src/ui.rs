@@ -7,6 +7,7 @@ use ratatui::crossterm::event::Event as TerminalEvent;
 use tokio::sync::mpsc::UnboundedSender;
 
 use crate::app::{App, Settings};
+use crate::background;
 use crate::component::{Notice, Waker};
 use crate::input::Reader;
 use crate::mailbox::Mailbox;
@@ -127,6 +128,11 @@ impl Ui<'_> {
             Effect::Quit => return Ok(true),
             Effect::Redraw => self.screen.forget(),
             Effect::Mouse(is_on) => self.screen.set_mouse(is_on)?,
+            Effect::AskBackground if !background::can_be_asked() => {}
+            Effect::AskBackground => {
+                self.reader.expect_answer();
+                self.screen.ask_background()?;
+            }
             Effect::Clipboard { text, label } => self.copy(&text, &label)?,
             Effect::Page(text) => {
                 if let Err(error) = self.lend(|| outside::page(&text))? {

@@ -3,7 +3,6 @@
 use std::io::IsTerminal as _;
 
 use attache::host::call_log::call_log_folder;
-use attache::host::config::UiTheme;
 use attache::host::configured_log_folder;
 use attache::host::trust::TrustState;
 use attache_attach::RemoteHost;
@@ -188,7 +187,7 @@ fn about(
         wishes: Some(Wishes {
             keys: wishes.keys.into_iter().collect(),
             ascii: wishes.ascii,
-            light: wishes.theme == UiTheme::Light,
+            theme: wishes.theme,
             mouse: wants_mouse && wishes.mouse.unwrap_or(true),
         }),
         specs_directory: configuration.specs_directory(),

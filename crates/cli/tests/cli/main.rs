@@ -52,5 +52,7 @@ mod terminal;
 mod trust;
 #[cfg(all(unix, feature = "ui"))]
 mod ui;
+#[cfg(all(unix, feature = "ui"))]
+mod ui_colours;
 #[cfg(all(unix, feature = "web"))]
 mod web;

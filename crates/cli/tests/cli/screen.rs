@@ -34,9 +34,26 @@ impl Screen {
     /// Runs the command there, with a folder as home and working folder, and that folder's `bin`
     /// before the system's programs.
     pub(crate) fn start(folder: &Path, words: &[&str], columns: u16, rows: u16) -> Self {
+        Self::start_with(folder, words, &[], columns, rows)
+    }
+
+    /// The same with variables.
+    pub(crate) fn start_with(
+        folder: &Path,
+        words: &[&str],
+        variables: &[(&str, &str)],
+        columns: u16,
+        rows: u16,
+    ) -> Self {
         let mut command = CommandBuilder::new(env!("CARGO_BIN_EXE_attache"));
         command.args(words);
-        for variable in ["NO_COLOR", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "COLUMNS"] {
+        for variable in [
+            "NO_COLOR",
+            "XDG_CONFIG_HOME",
+            "XDG_STATE_HOME",
+            "COLUMNS",
+            "COLORFGBG",
+        ] {
             command.env_remove(variable);
         }
         command.env("HOME", folder);
@@ -46,6 +63,9 @@ impl Screen {
         );
         command.env("PATH", path);
         command.env("TERM", "xterm-256color");
+        for (name, value) in variables {
+            command.env(name, value);
+        }
         command.cwd(folder);
         let size = PtySize {
             rows,
@@ -117,6 +137,25 @@ impl Screen {
         let (high, wide) = (rows.try_into().unwrap(), columns.try_into().unwrap());
         seen.terminal.screen_mut().set_size(high, wide);
         self.master.resize(size).unwrap();
+    }
+
+    /// The colour of what is drawn in a cell.
+    #[cfg(feature = "ui")]
+    pub(crate) fn foreground(&self, row: u16, column: u16) -> vt100::Color {
+        let seen = self.seen.lock().unwrap();
+        seen.terminal.screen().cell(row, column).unwrap().fgcolor()
+    }
+
+    /// Waits until the command has read what was typed.
+    #[cfg(feature = "ui")]
+    #[track_caller]
+    pub(crate) fn wait_until_read(&self) {
+        let device = OpenOptions::new().read(true).open(&self.device).unwrap();
+        let deadline = Instant::now() + PATIENCE;
+        while rustix::io::ioctl_fionread(&device).unwrap() > 0 {
+            assert!(Instant::now() < deadline, "unread on:\n{}", self.rows());
+            std::thread::sleep(Duration::from_millis(1));
+        }
     }
 
     /// Whether a full-screen program has the terminal.

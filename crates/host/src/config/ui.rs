@@ -24,7 +24,7 @@ pub struct UiConfig {
 /// What the background of the terminal is taken for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum UiTheme {
-    /// Whatever works on both.
+    /// What the terminal says, or what works on both.
     #[default]
     Auto,
     /// A light one.

@@ -81,8 +81,8 @@ pub(super) struct Section {
     pub(super) is_folded: bool,
     /// The number of its link.
     pub(super) number: Option<usize>,
-    /// The columns that rows were made for.
-    columns: usize,
+    /// The columns and the looks that rows were made for.
+    made_for: Option<(usize, Theme)>,
 }
 
 impl Section {
@@ -94,7 +94,7 @@ impl Section {
             shown: Shown::Not,
             is_folded: false,
             number: None,
-            columns: 0,
+            made_for: None,
         }
     }
 
@@ -166,10 +166,11 @@ impl Section {
             return;
         }
         let is_made = matches!(self.shown, Shown::Made(_));
-        if matches!(self.shown, Shown::Not) || (is_made && self.columns != columns) {
+        let made_for = Some((columns, *looked_at.theme));
+        if matches!(self.shown, Shown::Not) || (is_made && self.made_for != made_for) {
             self.shown = self.make(looked_at, columns);
         }
-        self.columns = columns;
+        self.made_for = made_for;
         match &mut self.shown {
             Shown::Text(text) => text.layout(columns, looked_at.wraps),
             Shown::Tree(tree) => tree.layout(columns),

@@ -16,6 +16,7 @@ use std::sync::Arc;
 
 use attache::host::call_log::call_log_folder;
 use attache::host::catalog::ListKind;
+use attache::host::config::UiTheme;
 use attache::host::events::{Event, EventKind};
 use attache::host::questions::Question;
 use attache::host::snapshot::{Applied, ServerState, Snapshot};
@@ -45,7 +46,7 @@ use crate::panes::rows::{PromptRow, ResourceKind, ResourceRow, ToolRow, WatchSta
 use crate::panes::servers::{self, Servers};
 use crate::specs::SpecsPane;
 use crate::text;
-use crate::theme::Theme;
+use crate::theme::{ColorMode, Theme};
 
 /// How long a notice stays.
 const NOTICE_MS: u64 = 4_000;
@@ -271,6 +272,7 @@ impl App {
     pub(crate) fn on(&mut self, message: Message) {
         match message {
             Message::Terminal(event) => self.on_terminal(event),
+            Message::Background { is_light } => self.set_background(is_light),
             Message::Continued => self.effects.push(Effect::Redraw),
             Message::EndAsked | Message::Refused => self.effects.push(Effect::Quit),
             Message::Connected(connected) => self.on_connected(*connected),
@@ -364,13 +366,26 @@ impl App {
         for problem in &problems {
             self.tell(Notice::warning(problem.to_string()));
         }
-        let theme = self.settings.theme;
-        let is_ascii = theme.is_ascii() || wishes.ascii;
-        self.settings.theme = Theme::new(theme.colors(), is_ascii).on_light(wishes.light);
+        if wishes.ascii {
+            self.settings.theme = self.settings.theme.in_ascii();
+        }
+        match wishes.theme {
+            UiTheme::Light => self.set_background(true),
+            UiTheme::Dark => self.set_background(false),
+            // Without colours both look the same.
+            UiTheme::Auto if self.settings.theme.colors() == ColorMode::Never => {}
+            UiTheme::Auto => self.effects.push(Effect::AskBackground),
+        }
         if !wishes.mouse && self.settings.has_mouse {
             self.settings.has_mouse = false;
             self.effects.push(Effect::Mouse(false));
         }
+    }
+
+    fn set_background(&mut self, is_light: bool) {
+        self.settings.theme = self.settings.theme.on_light(is_light);
+        // They are kept as they were drawn.
+        self.tool_fields = None;
     }
 
     /// Asks for all lists.

@@ -93,7 +93,7 @@ static SPECKIT: Table = table(keys! {
 
 static UI: Table = table(keys! {
     theme: Choice(&words(&choices::UI_THEMES)), default "auto", example "light",
-        "What the background of the terminal is taken for; on a light one faint text is grey.";
+        "What the background of the terminal is taken for; auto asks the terminal. On a light one faint text is grey.";
     ascii: Truth, default false, example true,
         "Whether only ASCII is drawn, for terminals without Unicode.";
     mouse: Truth, example false,
