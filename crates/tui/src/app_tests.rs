@@ -414,6 +414,26 @@ fn several_calls_run_and_one_is_cancelled() {
     insta::assert_snapshot!("calls", screens(&mut app));
 }
 
+/// Texts of any length are drawn by their beginning: a frame never costs what a server sends.
+#[test]
+fn a_cause_of_ten_megabytes_costs_no_more_than_a_screen() {
+    let mut app = app();
+    connect(&mut app, vec![server("notes", ServerState::Ready)]);
+    let id = begin_call(&mut app);
+    let failed = Failed {
+        cause: format!("so it began {}", "x".repeat(10_000_000)),
+        word: "server error",
+        ..Failed::default()
+    };
+    app.on(Message::Job(id, JobNews::Ended(JobEnd::Failed(failed))));
+    type_in(&mut app, "4");
+    let _ = screen(&mut app, 120, 40);
+    type_in(&mut app, "\n");
+    let shown = rows(&buffer(&mut app, 120, 40));
+    assert!(shown.contains("so it began"), "{shown}");
+    assert!(shown.contains(&"x".repeat(40)), "{shown}");
+}
+
 #[test]
 fn a_call_that_may_have_had_an_effect_is_repeated_only_after_a_question() {
     let mut app = app();

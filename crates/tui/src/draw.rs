@@ -9,6 +9,7 @@ use ratatui::widgets::{Block, Clear, Padding};
 
 use crate::cursor::Cursor;
 use crate::filter::Filter;
+use crate::measure;
 use crate::text;
 use crate::theme::{Role, Theme};
 
@@ -141,7 +142,7 @@ pub(crate) fn message(frame: &mut Frame<'_>, area: Rect, title: &str, detail: &s
     let mut lines = vec![Line::styled(title.to_owned(), theme.style(Role::Title))];
     if !detail.is_empty() {
         lines.push(Line::default());
-        let folded = text::folded(detail, width).into_iter();
+        let folded = measure::wrapped(detail, width).into_iter();
         lines.extend(folded.map(|line| Line::styled(line, theme.style(Role::Secondary))));
     }
     let height = u16::try_from(lines.len()).unwrap_or(u16::MAX);

@@ -131,38 +131,6 @@ pub(crate) fn shell_word(word: &str) -> String {
     }
 }
 
-/// Lines of a text folded at words to a width.
-pub(crate) fn folded(text: &str, most: usize) -> Vec<String> {
-    let most = most.max(1);
-    let mut lines = Vec::new();
-    for paragraph in text.split('\n') {
-        let mut line = String::new();
-        for word in paragraph.split(' ') {
-            let mut word = word;
-            if !line.is_empty() && line.width() + 1 + word.width() > most {
-                lines.push(std::mem::take(&mut line));
-            } else if !line.is_empty() {
-                line.push(' ');
-            }
-            // A word that is wider than the screen is broken where it must be.
-            while line.width() + word.width() > most {
-                let room = most - line.width().min(most);
-                let head = cut(word, room, "").into_owned();
-                let length = match head.is_empty() {
-                    true => word.chars().next().map_or(word.len(), char::len_utf8),
-                    false => head.len(),
-                };
-                line.push_str(&word[..length]);
-                lines.push(std::mem::take(&mut line));
-                word = &word[length..];
-            }
-            line.push_str(word);
-        }
-        lines.push(line);
-    }
-    lines
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -189,14 +157,6 @@ mod tests {
         let times = [5, 1_240, 61_000, 3_700_000].map(duration);
         assert_eq!(times.join(", "), "5 ms, 1.2 s, 1:01 min, 1:01 h");
         assert_eq!(clock(1_700_000_000_000), "22:13:20");
-    }
-
-    #[test]
-    fn text_is_folded_at_words_and_long_words_break() {
-        assert_eq!(folded("one two three", 7), ["one two", "three"]);
-        assert_eq!(folded("abcdefgh ij", 3), ["abc", "def", "gh", "ij"]);
-        assert_eq!(folded("a\n\nb", 10), ["a", "", "b"]);
-        assert_eq!(folded("日本語", 1), ["日", "本", "語", ""]);
     }
 
     #[test]

@@ -13,6 +13,7 @@ use crate::component::{Component as _, Tone};
 use crate::draw;
 use crate::jobs::JobState;
 use crate::keys::{Action, Context};
+use crate::measure;
 use crate::message::JobEnd;
 use crate::panes::calls::CallKey;
 use crate::panes::catalog::{Row as _, Seen};
@@ -26,8 +27,8 @@ const SIDE_BY_SIDE: u16 = 100;
 const WITH_SERVERS: u16 = 60;
 /// The smallest screen on which anything can be shown.
 const SMALLEST: (u16, u16) = (40, 10);
-/// How much of a description is shown beside a list.
-const LONGEST_DESCRIPTION: usize = 16 * 1024;
+/// How much is shown of a description or a cause.
+const LONGEST_TEXT: usize = 16 * 1024;
 /// Lines of requests that run.
 const MOST_RUNNING: usize = 4;
 
@@ -291,11 +292,7 @@ impl App {
                         end: JobEnd::Failed(failed),
                         ..
                     } => {
-                        for part in
-                            text::folded(&attache_view::safe_text::block(&failed.cause), width)
-                        {
-                            lines.push(Line::raw(part));
-                        }
+                        lines.extend(foreign_lines(&failed.cause, width));
                         if let Some(code) = failed.code {
                             lines.push(Line::styled(format!("code {code}"), quiet));
                         }
@@ -323,9 +320,7 @@ impl App {
                     },
                     (None, None) => "the log tells no ending".to_owned(),
                 };
-                for part in text::folded(&attache_view::safe_text::block(&words), width) {
-                    lines.push(Line::raw(part));
-                }
+                lines.extend(foreign_lines(&words, width));
             }
             _ => {}
         }
@@ -403,7 +398,11 @@ impl App {
             Line::styled(row.server().to_owned(), quiet),
             Line::default(),
         ];
-        lines.extend(text::folded(row.name(), width).into_iter().map(Line::raw));
+        lines.extend(
+            measure::wrapped(row.name(), width)
+                .into_iter()
+                .map(Line::raw),
+        );
         lines.push(Line::default());
         describe(row.description.as_deref(), width, &mut lines);
         if let Some(watch) = &row.watch {
@@ -647,16 +646,16 @@ fn title_role(is_focused: bool) -> Role {
     }
 }
 
+/// A text of any length as lines for a screen, made anew for each frame: its beginning.
+fn foreign_lines(text: &str, width: usize) -> impl Iterator<Item = Line<'static>> {
+    let safe = attache_view::safe_text::block(text::head(text, LONGEST_TEXT));
+    let lines = measure::wrapped(&safe, width).into_iter();
+    lines.take(200).map(Line::raw)
+}
+
 fn describe(description: Option<&str>, width: usize, lines: &mut Vec<Line<'static>>) {
     if let Some(description) = description {
-        let safe = text::head(description.trim(), LONGEST_DESCRIPTION);
-        let safe = attache_view::safe_text::block(safe).replace('\t', "    ");
-        lines.extend(
-            text::folded(&safe, width)
-                .into_iter()
-                .take(200)
-                .map(Line::raw),
-        );
+        lines.extend(foreign_lines(description.trim(), width));
         lines.push(Line::default());
     }
 }

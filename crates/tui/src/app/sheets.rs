@@ -9,6 +9,7 @@ use super::{App, Overlay, Tab};
 use crate::component::Notice;
 use crate::dialog;
 use crate::keys::{Action, Binding, Context, TABLE};
+use crate::measure;
 use crate::overlay::{Item, Menu, Sheet};
 use crate::panes::catalog::Row as _;
 use crate::panes::servers::state_look;
@@ -37,7 +38,7 @@ impl App {
         let theme = self.settings.theme;
         let about = self.about.clone().unwrap_or_default();
         if let Some((name, problem)) = self.servers.misconfigured(&self.snapshot, &about).cloned() {
-            let lines = text::folded(&text::safe(&problem), WIDE).into_iter();
+            let lines = measure::wrapped(&text::safe(&problem), WIDE).into_iter();
             return self.sheet(name, lines.map(Line::raw).collect());
         }
         let Some(server) = self.servers.selected(&self.snapshot) else {
@@ -53,7 +54,7 @@ impl App {
         ])];
         let mut fact = |label: &str, value: Option<String>| {
             if let Some(value) = value {
-                for (at, part) in text::folded(&text::safe(&value), WIDE - 16)
+                for (at, part) in measure::wrapped(&text::safe(&value), WIDE - 16)
                     .iter()
                     .enumerate()
                 {
@@ -99,7 +100,7 @@ impl App {
         fact("log file", log.map(|path| path.display().to_string()));
         if let Some(failure) = &server.last_failure {
             lines.push(Line::default());
-            for part in text::folded(&text::safe(&failure.cause), WIDE) {
+            for part in measure::wrapped(&text::safe(&failure.cause), WIDE) {
                 lines.push(Line::styled(part, theme.style(Role::Bad)));
             }
             for line in &failure.stderr {
