@@ -4,6 +4,7 @@
 //! nothing. While another program has the terminal it waits for orders only.
 
 use std::io;
+use std::thread::JoinHandle;
 
 use crate::mailbox::Mailbox;
 
@@ -11,13 +12,21 @@ use crate::mailbox::Mailbox;
 #[derive(Debug)]
 pub(crate) struct Reader {
     orders: platform::Orders,
+    thread: JoinHandle<()>,
 }
 
 impl Reader {
     pub(crate) fn start(mailbox: Mailbox) -> io::Result<Self> {
-        Ok(Self {
-            orders: platform::start(mailbox)?,
-        })
+        let (orders, thread) = platform::start(mailbox)?;
+        Ok(Self { orders, thread })
+    }
+
+    /// The UI has ended; if the thread fell over, so does this one.
+    pub(crate) fn end(self) {
+        drop(self.orders);
+        if let Err(cause) = self.thread.join() {
+            std::panic::resume_unwind(cause);
+        }
     }
 
     /// Leaves the keyboard to another program.
@@ -43,6 +52,7 @@ mod platform {
     use std::os::unix::net::UnixStream;
     use std::sync::Arc;
     use std::sync::atomic::{AtomicBool, Ordering};
+    use std::thread::JoinHandle;
     use std::time::{Duration, Instant};
 
     use ratatui::crossterm::event::{self, Event};
@@ -76,7 +86,7 @@ mod platform {
         end: Arc<AtomicBool>,
     }
 
-    pub(crate) fn start(mailbox: Mailbox) -> io::Result<Orders> {
+    pub(crate) fn start(mailbox: Mailbox) -> io::Result<(Orders, JoinHandle<()>)> {
         let (bell, heard) = UnixStream::pair()?;
         let (tell_paused, paused) = UnixStream::pair()?;
         heard.set_nonblocking(true)?;
@@ -105,16 +115,17 @@ mod platform {
             is_over: is_over.clone(),
             filter: AnswerFilter::default(),
         };
-        std::thread::Builder::new()
+        let thread = std::thread::Builder::new()
             .name("attache-input".to_owned())
             .spawn(move || thread.run())?;
-        Ok(Orders {
+        let orders = Orders {
             bell,
             is_paused,
             paused,
             is_answer_due,
             is_over,
-        })
+        };
+        Ok((orders, thread))
     }
 
     impl Orders {
@@ -159,7 +170,15 @@ mod platform {
         filter: AnswerFilter,
     }
 
+    /// A UI that hears nothing could never be left.
+    impl Drop for Thread {
+        fn drop(&mut self) {
+            self.mailbox.send(Message::EndAsked);
+        }
+    }
+
     impl Thread {
+        /// Reads until the UI or the terminal is gone.
         fn run(mut self) {
             let stdin = io::stdin();
             let mut was_paused = false;
@@ -179,7 +198,7 @@ mod platform {
                 if let Err(error) = poll(&mut sources, patience.as_ref())
                     && error != rustix::io::Errno::INTR
                 {
-                    return self.mailbox.send(Message::EndAsked);
+                    return;
                 }
                 let typed = sources.get(1).map(|source| source.revents());
                 let typed = typed.unwrap_or(PollFlags::empty());
@@ -187,10 +206,10 @@ mod platform {
                 self.tell_signals();
                 self.hand_on(|filter, now, into| filter.expire(now, into));
                 if typed.intersects(PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL) {
-                    return self.mailbox.send(Message::EndAsked);
+                    return;
                 }
                 if typed.contains(PollFlags::IN) && !self.read_keys() {
-                    return self.mailbox.send(Message::EndAsked);
+                    return;
                 }
             }
         }
@@ -248,6 +267,7 @@ mod platform {
     use std::io;
     use std::sync::Arc;
     use std::sync::atomic::{AtomicBool, Ordering};
+    use std::thread::JoinHandle;
     use std::time::Duration;
 
     use ratatui::crossterm::event;
@@ -264,13 +284,13 @@ mod platform {
         is_over: Arc<AtomicBool>,
     }
 
-    pub(crate) fn start(mailbox: Mailbox) -> io::Result<Orders> {
+    pub(crate) fn start(mailbox: Mailbox) -> io::Result<(Orders, JoinHandle<()>)> {
         let orders = Orders {
             is_paused: Arc::default(),
             is_over: Arc::default(),
         };
         let (is_paused, is_over) = (orders.is_paused.clone(), orders.is_over.clone());
-        std::thread::Builder::new()
+        let thread = std::thread::Builder::new()
             .name("attache-input".to_owned())
             .spawn(move || {
                 while !is_over.load(Ordering::SeqCst) {
@@ -284,7 +304,7 @@ mod platform {
                     }
                 }
             })?;
-        Ok(orders)
+        Ok((orders, thread))
     }
 
     impl Orders {

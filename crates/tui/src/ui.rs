@@ -49,7 +49,11 @@ pub(crate) fn run(
         effects,
         drawn: Instant::now(),
     };
-    ui.turn(mailbox)
+    ui.turn(mailbox)?;
+    let Ui { screen, reader, .. } = ui;
+    drop(screen);
+    reader.end();
+    Ok(())
 }
 
 struct Ui<'a> {

@@ -54,5 +54,7 @@ mod trust;
 mod ui;
 #[cfg(all(unix, feature = "ui"))]
 mod ui_colours;
+#[cfg(all(unix, feature = "ui"))]
+mod ui_hostile;
 #[cfg(all(unix, feature = "web"))]
 mod web;
