@@ -286,4 +286,16 @@ mod tests {
         });
         assert!(app.overlays.is_empty() && !app.drafts.has_dialog(8));
     }
+
+    #[test]
+    fn questions_end_with_the_host_that_asked_them() {
+        let mut app = app();
+        ready(&mut app);
+        asked(&mut app, 7);
+        app.perform(Act::OpenQuestion(7));
+        app.on(Message::HostEnded);
+        let shown = screen(&mut app, 120, 30);
+        assert!(app.overlays.is_empty(), "{shown}");
+        assert!(!shown.contains("1 question"), "{shown}");
+    }
 }

@@ -330,6 +330,9 @@ impl App {
         for server in &mut self.snapshot.servers {
             server.state = ServerState::Stopped;
         }
+        // No answer would reach the servers that asked.
+        self.snapshot.questions.clear();
+        self.forget_closed_questions();
         let words = match self.about.as_ref().is_some_and(|about| about.is_attached) {
             true => "the background host has ended, and its servers with it",
             false => "the host has ended",
