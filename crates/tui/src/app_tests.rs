@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 
 use attache::host::catalog::{Aggregate, Offered, Outcome, ServerAnswer};
 use attache::host::config::ServerName;
-use attache::host::events::StateChange;
-use attache::host::snapshot::{FailureSnapshot, Offers, ServerSnapshot};
+use attache::host::events::{Event, EventKind, StateChange};
+use attache::host::snapshot::{FailureSnapshot, Offers, ServerSnapshot, ServerState};
 use attache::protocol::{Json, Prompt, Resource, ResourceTemplate, Tool};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
@@ -13,7 +13,8 @@ use ratatui::buffer::Buffer;
 use ratatui::crossterm::event::{Event as TerminalEvent, KeyCode, KeyEvent, KeyModifiers};
 
 use super::*;
-use crate::message::{Order, PinWord};
+use crate::message::{Connected, Failed, JobEnd, JobNews, Listed, Order, PinWord, WatchNews};
+use crate::panes::catalog::Row as _;
 use crate::theme::ColorMode;
 
 pub(super) const NOW: u64 = 1_700_000_000_000;

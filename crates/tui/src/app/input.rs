@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use ratatui::crossterm::event::{
-    Event as TerminalEvent, KeyCode, KeyEvent, KeyEventKind, KeyModifiers, MouseButton, MouseEvent,
-    MouseEventKind,
+    Event as TerminalEvent, KeyCode, KeyEvent, KeyEventKind, KeyModifiers,
 };
 
 use super::act::Act;
@@ -17,9 +16,6 @@ use crate::message::{Effect, OpenWhat, Work};
 use crate::overlay::{Ask, Menu, Sheet, Taken};
 use crate::panes::servers::Servers;
 use crate::text;
-
-/// Lines that one turn of the wheel moves.
-const WHEEL: isize = 3;
 /// Within which time a second Ctrl-C leaves.
 const TWICE_MS: u64 = 1_000;
 
@@ -118,7 +114,7 @@ impl App {
     }
 
     /// What a component made of an input; false if nothing.
-    fn on_outcome(&mut self, outcome: Outcome) -> bool {
+    pub(super) fn on_outcome(&mut self, outcome: Outcome) -> bool {
         match outcome {
             Outcome::Ignored => return false,
             Outcome::Used => {}
@@ -165,7 +161,7 @@ impl App {
         self.after_overlay(overlay, taken);
     }
 
-    fn after_overlay(&mut self, overlay: Overlay, taken: Taken<Act>) {
+    pub(super) fn after_overlay(&mut self, overlay: Overlay, taken: Taken<Act>) {
         match taken {
             Taken::Used | Taken::Ignored => self.overlays.push(overlay),
             Taken::Closed => {
@@ -176,7 +172,7 @@ impl App {
         }
     }
 
-    fn on_dialog(&mut self, overlay: Overlay, outcome: Outcome, action: Option<Action>) {
+    pub(super) fn on_dialog(&mut self, overlay: Overlay, outcome: Outcome, action: Option<Action>) {
         let Overlay::Question(dialog) = overlay else {
             return;
         };
@@ -338,116 +334,6 @@ impl App {
         if let Some(component) = self.component() {
             let outcome = component.input(Input::Edited(text));
             self.on_outcome(outcome);
-        }
-    }
-
-    fn on_mouse(&mut self, event: MouseEvent) {
-        let (column, row) = (event.column, event.row);
-        let wheel = match event.kind {
-            MouseEventKind::ScrollUp => -WHEEL,
-            MouseEventKind::ScrollDown => WHEEL,
-            _ => 0,
-        };
-        let is_click = matches!(event.kind, MouseEventKind::Down(MouseButton::Left));
-        if let Some(mut overlay) = self.overlays.pop() {
-            let taken = match &mut overlay {
-                Overlay::Menu(menu) if is_click => menu.click(column, row),
-                Overlay::Menu(menu) => {
-                    menu.scroll(wheel);
-                    Taken::Used
-                }
-                Overlay::Sheet(sheet) => {
-                    sheet.scroll(wheel);
-                    Taken::Used
-                }
-                Overlay::Save(..) => Taken::Used,
-                Overlay::Question(dialog) => {
-                    let outcome = dialog.input(Input::Mouse(event));
-                    return self.on_dialog(overlay, outcome, None);
-                }
-            };
-            return self.after_overlay(overlay, taken);
-        }
-        let place = (column, row).into();
-        if is_click {
-            let tabs = self.places.tabs.iter();
-            let clicked = tabs.clone().find(|(area, _)| area.contains(place));
-            if let Some((_, tab)) = clicked {
-                return self.go_to(*tab);
-            }
-        }
-        let is_in_detail = self.places.detail.contains(place) || self.tab == Tab::Specs;
-        if is_in_detail && !self.places.servers.contains(place) {
-            if is_click && self.detail().is_some() {
-                self.focus = Focus::Detail;
-            }
-            if let Some(component) = self.component() {
-                let outcome = component.input(Input::Mouse(event));
-                self.on_outcome(outcome);
-            }
-            return;
-        }
-        if self.places.servers.contains(place) {
-            if is_click && self.servers.click(column, row) {
-                self.focus = Focus::Servers;
-                self.scope_changed();
-            }
-            return;
-        }
-        if wheel != 0 {
-            return self.scroll_list(wheel);
-        }
-        if is_click && self.places.list.contains(place) {
-            let was_focused = self.focus == Focus::List;
-            self.focus = Focus::List;
-            let before = self.list_cursor();
-            self.click_list(column, row);
-            // A second click on the same line opens it.
-            if was_focused && self.list_cursor() == before {
-                self.open_selected();
-            }
-        }
-    }
-
-    fn list_cursor(&self) -> usize {
-        match self.tab {
-            Tab::Tools => self.tools.cursor.at,
-            Tab::Resources => self.resources.cursor.at,
-            Tab::Prompts => self.prompts.cursor.at,
-            Tab::Calls => self.calls.cursor.at,
-            Tab::Activity => self.activity.cursor.at,
-            Tab::Log => self.log.cursor.at,
-            Tab::Specs => 0,
-        }
-    }
-
-    fn click_list(&mut self, column: u16, row: u16) -> bool {
-        match self.tab {
-            Tab::Tools => self.tools.click(column, row),
-            Tab::Resources => self.resources.click(column, row),
-            Tab::Prompts => self.prompts.click(column, row),
-            Tab::Calls => self.calls.click(column, row),
-            Tab::Activity => self.activity.click(column, row),
-            Tab::Log => self.log.click(column, row),
-            Tab::Specs => false,
-        }
-    }
-
-    fn scroll_list(&mut self, lines: isize) {
-        match self.tab {
-            Tab::Tools => self.tools.cursor.step(lines, self.tools.count()),
-            Tab::Resources => self.resources.cursor.step(lines, self.resources.count()),
-            Tab::Prompts => self.prompts.cursor.step(lines, self.prompts.count()),
-            Tab::Calls => self.calls.cursor.step(lines, self.calls.count()),
-            Tab::Activity => {
-                self.activity.cursor.step(lines, self.activity.count());
-                self.activity.moved();
-            }
-            Tab::Log => {
-                self.log.cursor.step(lines, self.log.count());
-                self.log.moved();
-            }
-            Tab::Specs => {}
         }
     }
 

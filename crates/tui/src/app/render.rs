@@ -1,23 +1,18 @@
 //! Where everything is on the screen.
 
-use std::sync::Arc;
-
-use attache::protocol::Tool;
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Span};
 
 use super::detail::Detail;
+use super::info::foreign_lines;
 use super::{App, Focus, Overlay, Tab};
-use crate::component::{Component as _, Tone};
+use crate::component::Component as _;
 use crate::draw;
 use crate::jobs::JobState;
-use crate::keys::{Action, Context};
-use crate::measure;
+use crate::keys::Action;
 use crate::message::JobEnd;
-use crate::panes::calls::CallKey;
-use crate::panes::catalog::{Row as _, Seen};
-use crate::panes::rows::ResourceKind;
+use crate::panes::catalog::Seen;
 use crate::text;
 use crate::theme::{Role, Theme};
 
@@ -27,8 +22,6 @@ const SIDE_BY_SIDE: u16 = 100;
 const WITH_SERVERS: u16 = 60;
 /// The smallest screen on which anything can be shown.
 const SMALLEST: (u16, u16) = (40, 10);
-/// How much is shown of a description or a cause.
-const LONGEST_TEXT: usize = 16 * 1024;
 /// Lines of requests that run.
 const MOST_RUNNING: usize = 4;
 
@@ -327,134 +320,6 @@ impl App {
         lines
     }
 
-    /// What is to be known about the selected entry.
-    fn draw_info(&mut self, frame: &mut Frame<'_>, area: Rect) {
-        let theme = self.settings.theme;
-        let width = usize::from(area.width).saturating_sub(1);
-        let lines = match self.tab {
-            Tab::Tools => self.tool_info(width, &theme),
-            Tab::Resources => self.resource_info(width, &theme),
-            Tab::Prompts => self.prompt_info(width, &theme),
-            Tab::Calls => match self.calls.selected() {
-                Some(CallKey::Job(_) | CallKey::Past(_)) | None => Vec::new(),
-            },
-            Tab::Activity | Tab::Log | Tab::Specs => Vec::new(),
-        };
-        for (y, line) in (area.y..area.bottom()).zip(lines) {
-            draw::line(frame.buffer_mut(), area.x, y, area.width, &line);
-        }
-    }
-
-    fn tool_info(&mut self, width: usize, theme: &Theme) -> Vec<Line<'static>> {
-        let Some(row) = self.tools.selected() else {
-            return Vec::new();
-        };
-        // A schema may be large, and is the same from frame to frame.
-        let is_made = |(tool, wide, _): &(Arc<Tool>, usize, _)| {
-            Arc::ptr_eq(tool, &row.tool) && *wide == width
-        };
-        if !self.tool_fields.as_ref().is_some_and(is_made) {
-            let form = attache_view::form::Form::of_tool(&row.tool);
-            self.tool_fields = Some((row.tool.clone(), width, fields(&form, width, theme)));
-        }
-        let quiet = theme.style(Role::Secondary);
-        let mut lines = vec![Line::from(vec![
-            Span::styled(row.name().to_owned(), theme.style(Role::Title)),
-            Span::styled(format!("  {}", row.server()), quiet),
-        ])];
-        let title = row.tool.display_name();
-        if title != row.tool.name {
-            lines.push(Line::raw(text::safe(title).into_owned()));
-        }
-        if !row.claims.is_empty() {
-            lines.push(Line::from(vec![
-                Span::styled("claims to be ", quiet),
-                Span::raw(row.claims.join(", ")),
-            ]));
-        }
-        if let Some((word, role)) = row.pin_word() {
-            let key = self.key_name(Action::Pin);
-            lines.push(Line::from(vec![
-                Span::styled(word, theme.style(role)),
-                Span::styled(format!("  {key} shows what was approved"), quiet),
-            ]));
-        }
-        lines.push(Line::default());
-        describe(row.tool.description.as_deref(), width, &mut lines);
-        let made = self.tool_fields.as_ref().map(|(_, _, made)| made);
-        lines.extend(made.into_iter().flatten().cloned());
-        lines.push(Line::default());
-        lines.push(Line::styled("Enter opens its form", quiet));
-        lines
-    }
-
-    fn resource_info(&self, width: usize, theme: &Theme) -> Vec<Line<'static>> {
-        let Some(row) = self.resources.selected() else {
-            return Vec::new();
-        };
-        let quiet = theme.style(Role::Secondary);
-        let mut lines = vec![
-            Line::styled(row.title().to_owned(), theme.style(Role::Title)),
-            Line::styled(row.server().to_owned(), quiet),
-            Line::default(),
-        ];
-        lines.extend(
-            measure::wrapped(row.name(), width)
-                .into_iter()
-                .map(Line::raw),
-        );
-        lines.push(Line::default());
-        describe(row.description.as_deref(), width, &mut lines);
-        if let Some(watch) = &row.watch {
-            lines.push(Line::raw(format!(
-                "watched; {} changes seen",
-                watch.changes
-            )));
-            if watch.has_gap {
-                let words = "the server was restarted meanwhile: changes may have been missed";
-                lines.push(Line::styled(words, theme.style(Role::Warning)));
-            }
-        }
-        lines.push(Line::default());
-        lines.push(Line::styled(
-            match row.kind {
-                ResourceKind::Resource { .. } => "Enter reads it, w watches it",
-                ResourceKind::Template { .. } => "Enter asks for its variables and reads it",
-            },
-            quiet,
-        ));
-        lines
-    }
-
-    fn prompt_info(&self, width: usize, theme: &Theme) -> Vec<Line<'static>> {
-        let Some(row) = self.prompts.selected() else {
-            return Vec::new();
-        };
-        let quiet = theme.style(Role::Secondary);
-        let mut lines = vec![
-            Line::from(vec![
-                Span::styled(row.name().to_owned(), theme.style(Role::Title)),
-                Span::styled(format!("  {}", row.server()), quiet),
-            ]),
-            Line::default(),
-        ];
-        describe(row.prompt.description.as_deref(), width, &mut lines);
-        for argument in row.prompt.arguments.as_deref().unwrap_or_default() {
-            let star = if argument.required { "*" } else { " " };
-            let name = text::safe_name(&argument.name);
-            let description = argument.description.as_deref().unwrap_or_default();
-            let description = text::safe_name(description);
-            lines.push(Line::from(vec![
-                Span::styled(star, theme.style(Role::Warning)),
-                Span::styled(format!("{name}  "), theme.style(Role::Name)),
-                Span::styled(description, quiet),
-            ]));
-        }
-        lines.push(Line::default());
-        lines.push(Line::styled("Enter gets it", quiet));
-        lines
-    }
-
     fn draw_running(&mut self, frame: &mut Frame<'_>, area: Rect) {
         let theme = self.settings.theme;
         let count = self.jobs.running().count();
@@ -481,147 +346,6 @@ impl App {
         }
     }
 
-    /// The last line: what was said, or what keys do here; and what waits.
-    fn draw_status(&mut self, frame: &mut Frame<'_>, area: Rect) {
-        let theme = self.settings.theme;
-        let waiting = self.snapshot.questions.len();
-        let mut right = Vec::new();
-        if waiting > 0 {
-            let word = if waiting == 1 {
-                "question"
-            } else {
-                "questions"
-            };
-            let key = self.key_name(Action::Inbox);
-            right.push(Span::styled(format!(" {key} "), theme.style(Role::Key)));
-            right.push(Span::styled(
-                format!("{waiting} {word} "),
-                theme.style(Role::Warning),
-            ));
-        }
-        let right = Line::from(right);
-        let wide = u16::try_from(right.width()).unwrap_or(0);
-        let room = area.width.saturating_sub(wide + 1);
-        let left = match &self.notice {
-            Some((notice, _)) => {
-                let (glyph, role) = match notice.tone {
-                    Tone::Done => (theme.glyphs().done, Role::Good),
-                    Tone::Warning => (theme.glyphs().warning, Role::Warning),
-                    Tone::Failed => (theme.glyphs().failed, Role::Bad),
-                };
-                let words = text::cut(
-                    &notice.text,
-                    usize::from(room).saturating_sub(3),
-                    theme.glyphs().ellipsis,
-                );
-                Line::from(vec![
-                    Span::styled(format!(" {glyph} "), theme.style(role)),
-                    Span::raw(words.into_owned()),
-                ])
-            }
-            None => self.hint_line(usize::from(room)),
-        };
-        draw::line(frame.buffer_mut(), area.x, area.y, room, &left);
-        draw::line(
-            frame.buffer_mut(),
-            area.right() - wide,
-            area.y,
-            wide,
-            &right,
-        );
-    }
-
-    fn hint_line(&mut self, width: usize) -> Line<'static> {
-        let theme = self.settings.theme;
-        let mut spans = vec![Span::raw(" ")];
-        let mut taken = 1;
-        // While a text is typed, letters are text.
-        let is_typing = self.contexts().contains(&Context::Text);
-        for action in self.hints() {
-            let Some(binding) = action.binding() else {
-                continue;
-            };
-            let keys = self.settings.keys.keys(action);
-            let Some(key) = keys.iter().find(|key| !(is_typing && key.is_typed())) else {
-                continue;
-            };
-            // Up to the first comma or semicolon is enough here.
-            let help = binding.help.split([',', ';']).next().unwrap_or_default();
-            let key = key.to_string();
-            let wide = text::width(&key) + text::width(help) + 3;
-            if taken + wide > width {
-                break;
-            }
-            taken += wide;
-            spans.push(Span::styled(key, theme.style(Role::Key)));
-            spans.push(Span::styled(
-                format!(" {help}  "),
-                theme.style(Role::Secondary),
-            ));
-        }
-        Line::from(spans)
-    }
-
-    /// What the hint line offers.
-    fn hints(&mut self) -> Vec<Action> {
-        let general = [Action::Help, Action::Palette, Action::Quit];
-        let mut hints = match self.overlays.last() {
-            Some(Overlay::Menu(_)) => vec![Action::Pick, Action::Back],
-            Some(Overlay::Sheet(_)) => vec![Action::Back, Action::Copy],
-            Some(Overlay::Save(..)) => vec![Action::Pick, Action::Back],
-            Some(Overlay::Question(dialog)) => dialog.hints(),
-            None => match (self.focus, self.tab) {
-                (Focus::Servers, _) => vec![
-                    Action::Open,
-                    Action::StartStop,
-                    Action::Restart,
-                    Action::LogLevel,
-                    Action::Enable,
-                ],
-                (Focus::Detail, _) => {
-                    let is_call = matches!(self.detail(), Some(Detail::Job(_) | Detail::Past(_)));
-                    let is_running = self
-                        .shown_job()
-                        .is_some_and(|id| self.jobs.get(id).is_some_and(|job| job.is_running()));
-                    let mut hints = self.component().map(|it| it.hints()).unwrap_or_default();
-                    match (is_call, is_running) {
-                        (true, true) => hints.insert(0, Action::Cancel),
-                        (true, false) => hints.push(Action::Again),
-                        _ => {}
-                    }
-                    hints.push(Action::Back);
-                    hints
-                }
-                (Focus::List, Tab::Specs) => self.specs.hints(),
-                (Focus::List, tab) => self.list_hints(tab),
-            },
-        };
-        if self.overlays.is_empty() {
-            hints.extend(general);
-        }
-        hints.dedup();
-        hints
-    }
-
-    fn list_hints(&self, tab: Tab) -> Vec<Action> {
-        let mut hints = vec![Action::Open, Action::Filter];
-        hints.extend(match tab {
-            Tab::Tools => vec![Action::Pin, Action::Copy, Action::Reload],
-            Tab::Resources => vec![Action::Watch, Action::Copy],
-            Tab::Prompts => vec![Action::Copy],
-            Tab::Calls => vec![Action::Cancel, Action::Again, Action::Mark, Action::Compare],
-            Tab::Activity => vec![Action::PauseActivity, Action::FollowActivity, Action::Copy],
-            Tab::Log => vec![
-                Action::PauseLog,
-                Action::FollowLog,
-                Action::LogLevelFilter,
-                Action::Copy,
-            ],
-            Tab::Specs => Vec::new(),
-        });
-        hints
-    }
-
     fn draw_overlay(&mut self, frame: &mut Frame<'_>, screen: Rect) {
         let theme = self.settings.theme;
         match self.overlays.last_mut() {
@@ -644,42 +368,4 @@ fn title_role(is_focused: bool) -> Role {
         true => Role::TitleFocused,
         false => Role::Title,
     }
-}
-
-/// A text of any length as lines for a screen, made anew for each frame: its beginning.
-fn foreign_lines(text: &str, width: usize) -> impl Iterator<Item = Line<'static>> {
-    let safe = attache_view::safe_text::block(text::head(text, LONGEST_TEXT));
-    let lines = measure::wrapped(&safe, width).into_iter();
-    lines.take(200).map(Line::raw)
-}
-
-fn describe(description: Option<&str>, width: usize, lines: &mut Vec<Line<'static>>) {
-    if let Some(description) = description {
-        lines.extend(foreign_lines(description.trim(), width));
-        lines.push(Line::default());
-    }
-}
-
-/// The fields of a form, a line each.
-fn fields(form: &attache_view::form::Form, width: usize, theme: &Theme) -> Vec<Line<'static>> {
-    let members = form.field(None, &attache_view::form::Picks::default());
-    let members = members.members().map(|members| &members.fields);
-    let quiet = theme.style(Role::Secondary);
-    let ellipsis = theme.glyphs().ellipsis;
-    let fields = members.into_iter().flatten();
-    fields
-        .map(|field| {
-            let name = text::safe_name(field.key().unwrap_or_default());
-            let star = if field.required { "*" } else { " " };
-            let description = field.description.as_deref().unwrap_or_default();
-            let description = text::safe_name(description.lines().next().unwrap_or_default());
-            let room = width.saturating_sub(text::width(&name) + 3);
-            let description = text::cut(&description, room, ellipsis).into_owned();
-            Line::from(vec![
-                Span::styled(star, theme.style(Role::Warning)),
-                Span::styled(format!("{name}  "), theme.style(Role::Name)),
-                Span::styled(description, quiet),
-            ])
-        })
-        .collect()
 }
