@@ -3,37 +3,31 @@
 //! Runs on the runtime of the host. Every effect is a task of its own, so none waits for another,
 //! and what comes of it goes into the mailbox.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+mod lists;
+mod work;
+
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use attache::host::call_log;
-use attache::host::catalog::{Aggregate, ListKind, Listable};
-use attache::host::config::ServerName;
+use attache::host::catalog::ListKind;
 use attache::host::events::EventKind;
 use attache::host::policy::PinState;
-use attache::protocol::{CallToolResult, Json, Payload, ProgressParams, Tool};
-use attache_view::document::Document;
-use parking_lot::Mutex;
 use tokio::sync::Notify;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::task::JoinHandle;
 
-use crate::backend::{Backend, CallWith, OnProgress, Problem};
+use crate::backend::Backend;
 use crate::component::Notice;
 use crate::mailbox::Mailbox;
 use crate::message::{
-    About, Connected, Effect, Failed, JobEnd, JobId, JobNews, Listed, Message, Order, PinWord,
-    WatchNews, Work,
+    About, Connected, Effect, Failed, JobEnd, JobId, JobNews, Message, Order, PinWord, WatchNews,
 };
-use crate::panes::catalog::Row as _;
-use crate::panes::rows::ToolRow;
 
 /// Events that are handed over at once, at most.
 const BATCH: usize = 512;
 /// Calls of the past that are shown.
 const PAST_CALLS: usize = 1000;
-/// Answers larger than this are made into documents on a thread of their own.
-const LARGE: usize = 64 * 1024;
 
 /// Serves a UI until it wants no more.
 pub(crate) async fn drive(
@@ -134,14 +128,14 @@ impl Driver {
             Effect::List(kind) => {
                 let (wanted, _) = self.lists.entry(kind).or_insert_with(|| {
                     let wanted = Arc::new(Notify::new());
-                    let task = tokio::spawn(list(kind, backend, mailbox, wanted.clone()));
+                    let task = tokio::spawn(lists::list(kind, backend, mailbox, wanted.clone()));
                     (wanted, task)
                 });
                 wanted.notify_one();
             }
             Effect::Begin(id, work) => {
                 self.jobs.retain(|_, task| !task.is_finished());
-                let task = tokio::spawn(begin(id, work, backend, mailbox));
+                let task = tokio::spawn(work::begin(id, work, backend, mailbox));
                 self.jobs.insert(id, task);
             }
             Effect::Cancel(id) => {
@@ -255,237 +249,6 @@ impl Driver {
             }
         });
         self.watches.insert(key, task);
-    }
-}
-
-/// Fetches a list whenever it is wanted; what is wanted meanwhile is one fetch more.
-async fn list(kind: ListKind, backend: Backend, mailbox: Mailbox, wanted: Arc<Notify>) {
-    loop {
-        wanted.notified().await;
-        match kind {
-            ListKind::Tools => list_tools(&backend, &mailbox).await,
-            ListKind::Resources => {
-                let wrap = |whole| Listed::Resources(Box::new(whole));
-                fetch(kind, &backend, &mailbox, wrap).await;
-            }
-            ListKind::Templates => {
-                let wrap = |whole| Listed::Templates(Box::new(whole));
-                fetch(kind, &backend, &mailbox, wrap).await;
-            }
-            ListKind::Prompts => {
-                let wrap = |whole| Listed::Prompts(Box::new(whole));
-                fetch(kind, &backend, &mailbox, wrap).await;
-            }
-        }
-    }
-}
-
-/// Tells of the tools, and then how each stands to what was approved.
-async fn list_tools(backend: &Backend, mailbox: &Mailbox) {
-    let tools: Arc<Mutex<BTreeMap<String, Vec<Arc<Tool>>>>> = Arc::default();
-    let seen = tools.clone();
-    let wrap = move |whole: Aggregate<Tool>| {
-        let (rows, servers) = ToolRow::all(whole);
-        let mut seen = seen.lock();
-        for server in &servers {
-            seen.insert(server.name.as_str().to_owned(), Vec::new());
-        }
-        for row in &rows {
-            if let Some(tools) = seen.get_mut(row.server()) {
-                tools.push(row.tool.clone());
-            }
-        }
-        Listed::Tools(rows, servers)
-    };
-    fetch(ListKind::Tools, backend, mailbox, wrap).await;
-    let tools = std::mem::take(&mut *tools.lock());
-    let (backend, mailbox) = (backend.clone(), mailbox.clone());
-    let looked = move || pins(&backend, &mailbox, &tools);
-    let _ = tokio::task::spawn_blocking(looked).await;
-}
-
-/// Tells of every server's part as it comes, and at the end of the servers that were not told of:
-/// a long list costs its room once.
-async fn fetch<T: Listable>(
-    kind: ListKind,
-    backend: &Backend,
-    mailbox: &Mailbox,
-    wrap: impl Fn(Aggregate<T>) -> Listed + Clone + Send + 'static,
-) {
-    let told: Arc<Mutex<HashSet<ServerName>>> = Arc::default();
-    let on_part = {
-        let (told, mailbox, wrap) = (told.clone(), mailbox.clone(), wrap.clone());
-        move |part: Aggregate<T>| {
-            let answered = part.servers.iter().filter(|it| it.outcome.is_answer());
-            told.lock().extend(answered.map(|it| it.name.clone()));
-            mailbox.send(Message::Listed(wrap(part)));
-        }
-    };
-    match backend.list::<T>(Box::new(on_part)).await {
-        Ok(mut whole) => {
-            let told = std::mem::take(&mut *told.lock());
-            whole.entries.retain(|it| !told.contains(&it.server));
-            whole.servers.retain(|it| !told.contains(&it.name));
-            mailbox.send(Message::Listed(wrap(whole)));
-        }
-        Err(problem) => {
-            mailbox.send(Message::Listed(Listed::Failed(kind, problem.to_string())));
-        }
-    }
-}
-
-/// How each tool stands to what was approved.
-fn pins(backend: &Backend, mailbox: &Mailbox, tools: &BTreeMap<String, Vec<Arc<Tool>>>) {
-    // A background host keeps its pins to itself.
-    if matches!(backend, Backend::Attached(_)) {
-        return;
-    }
-    let all = tools.iter();
-    let all = all.flat_map(|(server, tools)| tools.iter().map(move |tool| (server, tool)));
-    let words = all.map(|(server, tool)| {
-        let word = match backend.pin_state(server, tool) {
-            Ok(PinState::Same) => PinWord::Same,
-            Ok(PinState::Drifted(_)) => PinWord::Drifted,
-            Ok(PinState::New | PinState::NotLocked { .. }) | Err(_) => PinWord::New,
-        };
-        (server.clone(), tool.clone(), word)
-    });
-    mailbox.send(Message::Pins(words.collect()));
-}
-
-async fn begin(id: JobId, work: Work, backend: Backend, mailbox: Mailbox) {
-    let progress = mailbox.clone();
-    let on_progress: OnProgress = Box::new(move |params: ProgressParams| {
-        let news = JobNews::Progress {
-            progress: params.progress,
-            total: params.total,
-            message: params.message,
-        };
-        progress.send_progress(id, news);
-    });
-    let end = match work {
-        Work::Call {
-            server,
-            tool,
-            arguments,
-            timeout,
-            meta,
-            as_task,
-            output_schema,
-        } => {
-            let numbers = mailbox.clone();
-            let call = CallWith {
-                server,
-                tool,
-                arguments,
-                timeout,
-                meta,
-                as_task,
-                on_number: Box::new(move |number| {
-                    numbers.send(Message::Job(id, JobNews::Numbered(number)));
-                }),
-            };
-            match backend.call(call, on_progress).await {
-                Ok(payload) => of_call(payload, output_schema).await,
-                Err(problem) => JobEnd::Failed(failed(&problem)),
-            }
-        }
-        Work::Read { server, uri } => match backend.read(&server, &uri, on_progress).await {
-            Ok(contents) => {
-                let document = move || {
-                    let raw = Json::from_serialize(&*contents).unwrap_or_default();
-                    (Document::of_resource(&contents), raw)
-                };
-                answered(document).await
-            }
-            Err(problem) => JobEnd::Failed(failed(&problem)),
-        },
-        Work::Prompt {
-            server,
-            name,
-            arguments,
-        } => match backend.prompt(&server, &name, arguments, on_progress).await {
-            Ok(result) => {
-                let document = move || {
-                    let raw = Json::from_serialize(&result).unwrap_or_default();
-                    (Document::of_prompt(&result), raw)
-                };
-                answered(document).await
-            }
-            Err(problem) => JobEnd::Failed(failed(&problem)),
-        },
-    };
-    mailbox.send(Message::Job(id, JobNews::Ended(end)));
-}
-
-async fn of_call(payload: Payload, output_schema: Option<Json>) -> JobEnd {
-    let is_large = payload.as_bytes().len() > LARGE;
-    let make = move || -> Result<JobEnd, serde_json::Error> {
-        let result: CallToolResult = payload.decode()?;
-        let document = Document::of_own_call(result, output_schema.as_ref());
-        Ok(JobEnd::Answered {
-            document: Arc::new(document),
-            raw: payload,
-        })
-    };
-    let made = match is_large {
-        true => tokio::task::spawn_blocking(make).await,
-        false => Ok(make()),
-    };
-    match made {
-        Ok(Ok(end)) => end,
-        Ok(Err(error)) => broken(&error.to_string()),
-        Err(error) => broken(&error.to_string()),
-    }
-}
-
-fn broken(cause: &str) -> JobEnd {
-    JobEnd::Failed(Failed {
-        cause: format!("the answer cannot be read: {cause}"),
-        word: "protocol error",
-        ..Failed::default()
-    })
-}
-
-async fn answered(make: impl FnOnce() -> (Document, Json) + Send + 'static) -> JobEnd {
-    match tokio::task::spawn_blocking(make).await {
-        Ok((document, raw)) => JobEnd::Answered {
-            document: Arc::new(document),
-            raw: raw.into(),
-        },
-        Err(error) => broken(&error.to_string()),
-    }
-}
-
-fn failed(problem: &Problem) -> Failed {
-    let cause = problem.to_string();
-    let Problem::Host(error) = problem else {
-        return Failed {
-            cause,
-            word: "failed",
-            ..Failed::default()
-        };
-    };
-    let code = match error.client_error() {
-        Some(attache::Error::Server(server)) => Some(server.code),
-        _ => None,
-    };
-    let ending = error.ending();
-    let word = match (error, ending) {
-        (attache::host::Error::Refused { .. }, _) => "refused",
-        (_, Some(attache::protocol::Ending::ServerError)) => "server error",
-        (_, Some(attache::protocol::Ending::TimedOut)) => "timed out",
-        (_, Some(attache::protocol::Ending::Cancelled)) => "cancelled",
-        (_, Some(attache::protocol::Ending::NotSent)) => "not sent",
-        (_, Some(attache::protocol::Ending::OutcomeUnknown)) => "outcome unknown",
-        (_, Some(attache::protocol::Ending::ProtocolError)) => "protocol error",
-        _ => "failed",
-    };
-    Failed {
-        cause,
-        word,
-        code,
-        is_unknown: ending == Some(attache::protocol::Ending::OutcomeUnknown),
     }
 }
 
