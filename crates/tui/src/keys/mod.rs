@@ -4,10 +4,11 @@
 //! help. The help overlay, the hint line, the overrides of the configuration and the documentation
 //! are made of this table, and a test fails if one key means two things in one context.
 
-use std::collections::HashMap;
-use std::fmt;
+mod chord;
+mod map;
 
-use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+pub use self::chord::Chord;
+pub use self::map::{KeyMap, KeyProblem};
 
 /// Where keys are in force.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -254,241 +255,6 @@ impl Action {
     }
 }
 
-/// One key with its modifiers, in one spelling.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Chord {
-    code: KeyCode,
-    modifiers: KeyModifiers,
-}
-
-impl Chord {
-    /// The chord of a key event. Shift is part of the character, where there is one.
-    pub fn of(event: KeyEvent) -> Self {
-        let mut modifiers =
-            event.modifiers & (KeyModifiers::CONTROL | KeyModifiers::ALT | KeyModifiers::SHIFT);
-        let code = match event.code {
-            KeyCode::Char(character) => {
-                modifiers -= KeyModifiers::SHIFT;
-                KeyCode::Char(character)
-            }
-            KeyCode::BackTab => {
-                modifiers |= KeyModifiers::SHIFT;
-                KeyCode::Tab
-            }
-            other => other,
-        };
-        Self { code, modifiers }
-    }
-
-    /// Reads a chord as the table and the configuration write it: `ctrl-p`, `shift-tab`, `G`, `f2`.
-    pub fn parse(text: &str) -> Option<Self> {
-        let mut modifiers = KeyModifiers::NONE;
-        let mut rest = text;
-        loop {
-            let (modifier, length) = match rest {
-                _ if rest.starts_with("ctrl-") => (KeyModifiers::CONTROL, 5),
-                _ if rest.starts_with("alt-") => (KeyModifiers::ALT, 4),
-                _ if rest.starts_with("shift-") => (KeyModifiers::SHIFT, 6),
-                _ => break,
-            };
-            modifiers |= modifier;
-            rest = &rest[length..];
-        }
-        let mut characters = rest.chars();
-        let code = match (characters.next()?, characters.next()) {
-            (character, None) => KeyCode::Char(character),
-            _ => NAMED.iter().find(|(name, _)| *name == rest)?.1,
-        };
-        if matches!(code, KeyCode::Char(_)) && modifiers.contains(KeyModifiers::SHIFT) {
-            return None;
-        }
-        Some(Self { code, modifiers })
-    }
-
-    /// Whether it is a character that is typed, rather than a command.
-    pub fn is_typed(self) -> bool {
-        matches!(self.code, KeyCode::Char(_)) && self.modifiers.is_empty()
-    }
-}
-
-const NAMED: &[(&str, KeyCode)] = &[
-    ("esc", KeyCode::Esc),
-    ("enter", KeyCode::Enter),
-    ("tab", KeyCode::Tab),
-    ("space", KeyCode::Char(' ')),
-    ("backspace", KeyCode::Backspace),
-    ("delete", KeyCode::Delete),
-    ("insert", KeyCode::Insert),
-    ("up", KeyCode::Up),
-    ("down", KeyCode::Down),
-    ("left", KeyCode::Left),
-    ("right", KeyCode::Right),
-    ("home", KeyCode::Home),
-    ("end", KeyCode::End),
-    ("pageup", KeyCode::PageUp),
-    ("pagedown", KeyCode::PageDown),
-    ("f1", KeyCode::F(1)),
-    ("f2", KeyCode::F(2)),
-    ("f3", KeyCode::F(3)),
-    ("f4", KeyCode::F(4)),
-    ("f5", KeyCode::F(5)),
-    ("f6", KeyCode::F(6)),
-    ("f7", KeyCode::F(7)),
-    ("f8", KeyCode::F(8)),
-    ("f9", KeyCode::F(9)),
-    ("f10", KeyCode::F(10)),
-    ("f11", KeyCode::F(11)),
-    ("f12", KeyCode::F(12)),
-];
-
-impl fmt::Display for Chord {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (modifier, name) in [
-            (KeyModifiers::CONTROL, "ctrl-"),
-            (KeyModifiers::ALT, "alt-"),
-            (KeyModifiers::SHIFT, "shift-"),
-        ] {
-            if self.modifiers.contains(modifier) {
-                formatter.write_str(name)?;
-            }
-        }
-        match NAMED.iter().find(|(_, code)| *code == self.code) {
-            Some((name, _)) => formatter.write_str(name),
-            None => match self.code {
-                KeyCode::Char(character) => write!(formatter, "{character}"),
-                other => write!(formatter, "{other:?}"),
-            },
-        }
-    }
-}
-
-/// The keys in force: the table with the configuration's overrides.
-#[derive(Clone, Debug)]
-pub struct KeyMap {
-    meanings: HashMap<(Context, Chord), Action>,
-    keys: HashMap<Action, Vec<Chord>>,
-}
-
-/// What is wrong with an override.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum KeyProblem {
-    /// No action has this name.
-    NoSuchAction(String),
-    /// This is not a key.
-    NoSuchKey(String),
-    /// Two actions of one context have the same key.
-    Twice {
-        /// The key.
-        key: String,
-        /// The action that has it.
-        one: &'static str,
-        /// The action that was to have it too.
-        other: &'static str,
-    },
-}
-
-impl fmt::Display for KeyProblem {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NoSuchAction(name) => write!(
-                formatter,
-                "[ui.keys] names {name:?}, which is no action; ? in the UI lists them"
-            ),
-            Self::NoSuchKey(key) => write!(
-                formatter,
-                "[ui.keys] has {key:?}, which is no key; write it like x, G, f2, ctrl-p, alt-up"
-            ),
-            Self::Twice { key, one, other } => write!(
-                formatter,
-                "[ui.keys] gives {key} to {one:?} and to {other:?}; choose another key for one of \
-                 them"
-            ),
-        }
-    }
-}
-
-impl Default for KeyMap {
-    fn default() -> Self {
-        // The table itself is checked by a test.
-        Self::new(&[]).0
-    }
-}
-
-impl KeyMap {
-    /// The table with overrides: the name of an action and all its keys. What is wrong with an
-    /// override is told, and the default stays.
-    pub fn new(overrides: &[(String, Vec<String>)]) -> (Self, Vec<KeyProblem>) {
-        let mut problems = Vec::new();
-        let mut map = Self {
-            meanings: HashMap::new(),
-            keys: HashMap::new(),
-        };
-        // What a person chose comes first, so that a default gives way to it.
-        for (name, keys) in overrides {
-            let Some(binding) = TABLE.iter().find(|binding| binding.name == name) else {
-                problems.push(KeyProblem::NoSuchAction(name.clone()));
-                continue;
-            };
-            for key in keys {
-                match Chord::parse(key) {
-                    None => problems.push(KeyProblem::NoSuchKey(key.clone())),
-                    Some(chord) => {
-                        if let Some(one) = map.give(binding, chord) {
-                            problems.push(KeyProblem::Twice {
-                                key: key.clone(),
-                                one,
-                                other: binding.name,
-                            });
-                        }
-                    }
-                }
-            }
-        }
-        for binding in TABLE {
-            if map.keys.contains_key(&binding.action) {
-                continue;
-            }
-            for chord in binding.keys.iter().filter_map(|key| Chord::parse(key)) {
-                map.give(binding, chord);
-            }
-        }
-        (map, problems)
-    }
-
-    /// Gives a key to an action; the name of the one that has it already, if there is one.
-    fn give(&mut self, binding: &Binding, chord: Chord) -> Option<&'static str> {
-        let place = (binding.context, chord);
-        if let Some(other) = self.meanings.get(&place) {
-            return other.binding().map(|binding| binding.name);
-        }
-        self.meanings.insert(place, binding.action);
-        self.keys.entry(binding.action).or_default().push(chord);
-        None
-    }
-
-    /// What a key means in these contexts, innermost first.
-    pub fn action(&self, contexts: &[Context], event: KeyEvent) -> Option<Action> {
-        let chord = Chord::of(event);
-        if contexts.contains(&Context::Text) && chord.is_typed() {
-            return None;
-        }
-        let mut found = contexts
-            .iter()
-            .map(|context| self.meanings.get(&(*context, chord)));
-        found.find_map(|action| action.copied())
-    }
-
-    /// The key that hints name for an action.
-    pub fn key(&self, action: Action) -> Option<Chord> {
-        self.keys.get(&action)?.first().copied()
-    }
-
-    /// All keys of an action.
-    pub fn keys(&self, action: Action) -> &[Chord] {
-        self.keys.get(&action).map_or(&[], Vec::as_slice)
-    }
-}
-
 /// The whole table as Markdown, for the documentation.
 pub fn markdown() -> String {
     let mut page = String::new();
@@ -510,6 +276,10 @@ pub fn markdown() -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashMap;
+
+    use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+
     use super::*;
 
     #[test]
