@@ -3,8 +3,8 @@
 use attache_view::document::{Body, Document, Link};
 use ratatui::text::Line;
 
+use super::body::decoded_length;
 use super::rows::{Flow, MadeRow, Target};
-use super::section::decoded_length;
 use crate::text::bytes as size;
 use crate::theme::{Role, Theme};
 

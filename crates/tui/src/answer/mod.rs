@@ -4,6 +4,8 @@
 //! large text only as much is indexed as has been scrolled to. What needs time, such as the
 //! decoding of an image, happens on a thread.
 
+mod body;
+mod copied;
 mod facts;
 mod hex;
 mod image;

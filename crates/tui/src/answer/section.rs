@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use attache::protocol::Payload;
-use attache_view::document::{Block, Body, Document, LooksLike, Markdown, Media, Tree};
+use attache_view::document::{Body, Document, Markdown, Tree};
 use attache_view::form::Path;
-use base64::Engine as _;
 use ratatui::text::{Line, Span};
 
+use super::body::{as_text, inner, views_of, what};
 use super::facts;
 use super::hex::HexView;
 use super::image::Picture;
@@ -233,53 +233,6 @@ impl Section {
         }
     }
 
-    /// The bytes of what the server sent.
-    pub(super) fn bytes(&self, document: &Document, raw: &Payload) -> Arc<[u8]> {
-        match self.body(document) {
-            Some(Body::Image(media) | Body::Audio(media) | Body::Binary(media)) => decoded(media),
-            Some(body) => match self.exact_text(raw) {
-                Some(text) => text.into_bytes().into(),
-                None => as_text(body).into_bytes().into(),
-            },
-            None => Arc::from(raw.as_bytes()),
-        }
-    }
-
-    /// The text as the server sent it, before it was made safe.
-    pub(super) fn exact_text(&self, raw: &Payload) -> Option<String> {
-        let json = self.exact(raw)?;
-        let text = ["text", "blob", "uri"]
-            .iter()
-            .find_map(|name| json.get(name));
-        let inside = json
-            .get("resource")
-            .and_then(|resource| resource.get("text"));
-        match (self.origin, text.or(inside)) {
-            (Origin::Block(_), Some(text)) => text.as_str().map(str::to_owned),
-            _ => Some(attache_view::indented(&json.to_string())),
-        }
-    }
-
-    /// The JSON that the section was made of.
-    pub(super) fn exact(&self, raw: &Payload) -> Option<attache_view::Value> {
-        let whole = attache_view::Value::parse(&raw.text()).ok()?;
-        match self.origin {
-            Origin::Head => Some(whole),
-            // A document that was made of JSON alone has no frame around it.
-            Origin::Structured => match whole.get("structuredContent") {
-                Some(value) => Some(value.clone()),
-                None => Some(whole),
-            },
-            Origin::Block(at) => {
-                let lists = ["content", "contents", "messages"];
-                let block = lists
-                    .iter()
-                    .find_map(|name| whole.get(name)?.as_array()?.get(at))?;
-                Some(block.get("content").unwrap_or(block).clone())
-            }
-        }
-    }
-
     /// How many rows are known, the head not included.
     pub(super) fn count(&self) -> usize {
         match &self.shown {
@@ -428,125 +381,4 @@ pub(super) struct LookedAt<'l> {
     pub(super) waker: &'l crate::component::Waker,
     pub(super) theme: &'l Theme,
     pub(super) wraps: bool,
-}
-
-fn what(block: &Block) -> String {
-    match &block.body {
-        Body::Text { .. } => "text".to_owned(),
-        Body::Markdown(_) => "Markdown".to_owned(),
-        Body::Tree { .. } | Body::Table(_) => "JSON".to_owned(),
-        Body::Image(media) => format!("image {}", media.mime_type),
-        Body::Audio(media) => format!("sound {}", media.mime_type),
-        Body::Binary(media) => format!("data {}", media.mime_type),
-        Body::Link(_) => "link".to_owned(),
-        Body::Resource { uri, .. } => format!("resource {uri}"),
-        Body::Unknown { label, .. } => format!("unknown block {label}"),
-    }
-}
-
-/// What a resource contains, or the block itself.
-fn inner(body: &Body) -> &Body {
-    match body {
-        Body::Resource { body, .. } => inner(body),
-        other => other,
-    }
-}
-
-fn views_of(body: &Body) -> Vec<ViewAs> {
-    match inner(body) {
-        Body::Text {
-            looks_like, text, ..
-        } => {
-            let mut views = match looks_like {
-                LooksLike::Plain => vec![ViewAs::Text, ViewAs::Markdown],
-                LooksLike::Markdown => vec![ViewAs::Markdown, ViewAs::Text],
-                LooksLike::Json => vec![ViewAs::Text, ViewAs::Tree, ViewAs::Table],
-            };
-            if text.len() > attache_view::document::MAX_MARKDOWN_BYTES {
-                views.retain(|view| *view != ViewAs::Markdown);
-            }
-            views.push(ViewAs::Hex);
-            views
-        }
-        Body::Markdown(_) => vec![ViewAs::Markdown, ViewAs::Text, ViewAs::Hex],
-        Body::Tree { .. } => vec![ViewAs::Tree, ViewAs::Text, ViewAs::Hex],
-        Body::Table(_) => vec![ViewAs::Table, ViewAs::Tree, ViewAs::Text, ViewAs::Hex],
-        Body::Image(media) if media.can_be_shown => {
-            vec![ViewAs::Picture, ViewAs::Facts, ViewAs::Hex]
-        }
-        Body::Image(_) | Body::Audio(_) | Body::Binary(_) => vec![ViewAs::Facts, ViewAs::Hex],
-        Body::Link(_) => vec![ViewAs::Facts],
-        Body::Resource { .. } | Body::Unknown { .. } => vec![ViewAs::Text, ViewAs::Hex],
-    }
-}
-
-/// A block as text.
-fn as_text(body: &Body) -> String {
-    match body {
-        Body::Tree { root } => tree::json_text(root),
-        Body::Table(table) => tree::json_text(&tree::of_table(table)),
-        Body::Unknown { raw, .. } => attache_view::indented(raw),
-        other => text_of(other).unwrap_or_default().to_owned(),
-    }
-}
-
-pub(super) fn decoded(media: &Media) -> Arc<[u8]> {
-    let engines = [
-        base64::engine::general_purpose::STANDARD_NO_PAD,
-        base64::engine::general_purpose::URL_SAFE_NO_PAD,
-    ];
-    let digits = media.data.trim_end_matches('=');
-    let decoded = engines.iter().find_map(|engine| engine.decode(digits).ok());
-    decoded.unwrap_or_default().into()
-}
-
-pub(super) fn decoded_length(media: &Media) -> usize {
-    let digits = media.data.trim_end_matches('=').len();
-    digits / 4 * 3 + (digits % 4).saturating_sub(1)
-}
-
-impl Section {
-    /// The ending of the name of a file with its bytes.
-    pub(super) fn extension(&self, document: &Document) -> &'static str {
-        match self.body(document) {
-            None | Some(Body::Tree { .. } | Body::Table(_) | Body::Unknown { .. }) => "json",
-            Some(Body::Markdown(_)) => "md",
-            Some(Body::Image(media) | Body::Audio(media) | Body::Binary(media)) => {
-                let essence = media.mime_type.split(';').next().unwrap_or_default();
-                match essence.trim().to_ascii_lowercase().as_str() {
-                    "image/png" => "png",
-                    "image/jpeg" => "jpg",
-                    "image/gif" => "gif",
-                    "image/webp" => "webp",
-                    "audio/wav" | "audio/x-wav" => "wav",
-                    "audio/mpeg" => "mp3",
-                    "audio/ogg" => "ogg",
-                    "audio/flac" => "flac",
-                    "application/pdf" => "pdf",
-                    // A name that a server chose could be that of a program.
-                    _ => "bin",
-                }
-            }
-            Some(_) => "txt",
-        }
-    }
-
-    pub(super) fn is_media(&self, document: &Document) -> bool {
-        matches!(
-            self.body(document),
-            Some(Body::Image(_) | Body::Audio(_) | Body::Binary(_))
-        )
-    }
-
-    /// Its text, safe to show.
-    pub(super) fn safe_text(&self, document: &Document) -> String {
-        match self.body(document) {
-            Some(body) => as_text(body),
-            None => document
-                .blocks
-                .iter()
-                .map(|block| as_text(&block.body))
-                .collect(),
-        }
-    }
 }

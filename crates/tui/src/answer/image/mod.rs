@@ -20,7 +20,7 @@ use ratatui::layout::Rect;
 use ratatui::style::{Color, Style};
 use ratatui::text::{Line, Span};
 
-use super::section::{decoded, decoded_length};
+use super::body::{decoded, decoded_length};
 use crate::component::Waker;
 use crate::text::bytes as size;
 use crate::theme::{ColorMode, Role, Theme};
