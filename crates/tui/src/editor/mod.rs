@@ -10,6 +10,7 @@ mod details;
 mod draw;
 mod items;
 mod json;
+mod line;
 mod offers;
 mod picker;
 mod rows;
