@@ -4,18 +4,19 @@
 //! `cargo run --release -p attache-chat --example measure-chat -- target/release/attache`
 
 use std::error::Error;
-use std::io::{BufRead as _, BufReader, Read as _, Write};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
-use std::path::Path;
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Sender, channel};
 use std::time::{Duration, Instant};
 
 use attache_testkit::scratch::Scratch;
-use portable_pty::{Child, CommandBuilder, PtySize, native_pty_system};
+use attache_testkit::terminal::{CommandBuilder, Terminal};
 
 const PATIENCE: Duration = Duration::from_secs(30);
 /// Between the head of an answer and its first token, and between that and the end.
 const PAUSE: Duration = Duration::from_millis(20);
+/// What is typed to end the chat.
+const QUIT: &str = "/quit\r";
 const STARTS: usize = 20;
 const ANSWERS: usize = 50;
 
@@ -43,29 +44,29 @@ fn main() -> Result<()> {
 
     let mut ready = Vec::new();
     for _ in 0..STARTS {
-        let mut terminal = Terminal::start(&program, home.path())?;
-        let there = terminal.wait_for("> ")?;
-        ready.push(there.duration_since(terminal.started));
-        terminal.leave()?;
+        let mut terminal = open(&program, &home)?;
+        ready.push(prompt(&mut terminal)?.duration_since(terminal.started()));
+        terminal.leave(QUIT)?;
     }
     say("process start to prompt (must 30 ms)", ready)?;
 
-    let mut terminal = Terminal::start(&program, home.path())?;
-    terminal.wait_for("> ")?;
+    let mut terminal = open(&program, &home)?;
+    prompt(&mut terminal)?;
     let mut shown = Vec::new();
     for _ in 0..ANSWERS {
-        terminal.type_in("tell me\r")?;
+        terminal.key("tell me\r")?;
         let (number, at) = sent.recv_timeout(PATIENCE)?;
-        let seen = terminal.wait_for(&format!("token{number:04}"))?;
+        let seen = terminal.see(&format!("token{number:04}"))?;
         shown.push(seen.saturating_duration_since(at));
-        terminal.wait_for("> ")?;
+        prompt(&mut terminal)?;
     }
     say("token sent to token shown (must 5 ms)", shown)?;
-    let memory = resident(terminal.child.process_id().unwrap_or(0))?;
+    let memory = resident(terminal.process())?;
     line(&format!(
         "memory after {ANSWERS} answers (must 25 MB): {memory:.1} MB"
     ))?;
-    terminal.leave()
+    terminal.leave(QUIT)?;
+    Ok(())
 }
 
 /// One answer of the model, whose token says which it is; tells when that was sent.
@@ -107,74 +108,15 @@ fn answer(mut stream: TcpStream, number: usize, sent: &Sender<(usize, Instant)>)
     Ok(())
 }
 
-struct Terminal {
-    child: Box<dyn Child + Send + Sync>,
-    keyboard: Box<dyn Write + Send>,
-    chunks: Receiver<(Instant, Vec<u8>)>,
-    started: Instant,
-    _pair: portable_pty::PtyPair,
+fn open(program: &str, home: &Scratch) -> Result<Terminal> {
+    let mut command = CommandBuilder::new(program);
+    command.arg("chat");
+    Ok(Terminal::start(command, home.path(), (120, 40))?)
 }
 
-impl Terminal {
-    fn start(program: &str, home: &Path) -> Result<Self> {
-        let mut command = CommandBuilder::new(program);
-        command.args(["chat"]);
-        command.env("HOME", home);
-        command.env("TERM", "xterm-256color");
-        command.cwd(home);
-        let pair = native_pty_system().openpty(PtySize {
-            rows: 40,
-            cols: 120,
-            pixel_width: 0,
-            pixel_height: 0,
-        })?;
-        let mut reader = pair.master.try_clone_reader()?;
-        let keyboard = pair.master.take_writer()?;
-        let (sender, chunks) = channel();
-        let started = Instant::now();
-        let child = pair.slave.spawn_command(command)?;
-        std::thread::spawn(move || {
-            let mut chunk = [0; 65536];
-            while let Ok(length @ 1..) = reader.read(&mut chunk) {
-                let _ = sender.send((Instant::now(), chunk[..length].to_vec()));
-            }
-        });
-        Ok(Self {
-            child,
-            keyboard,
-            chunks,
-            started,
-            _pair: pair,
-        })
-    }
-
-    /// Waits for a text; when it was there.
-    fn wait_for(&mut self, wanted: &str) -> Result<Instant> {
-        let mut seen: Vec<u8> = Vec::new();
-        loop {
-            let (at, chunk) = self.chunks.recv_timeout(PATIENCE).map_err(|_| {
-                format!("no {wanted:?} behind {:?}", String::from_utf8_lossy(&seen))
-            })?;
-            seen.extend(chunk);
-            if seen
-                .windows(wanted.len())
-                .any(|window| window == wanted.as_bytes())
-            {
-                return Ok(at);
-            }
-        }
-    }
-
-    fn type_in(&mut self, keys: &str) -> Result<()> {
-        self.keyboard.write_all(keys.as_bytes())?;
-        Ok(self.keyboard.flush()?)
-    }
-
-    fn leave(mut self) -> Result<()> {
-        self.type_in("/quit\r")?;
-        self.child.wait()?;
-        Ok(())
-    }
+/// Waits until the chat asks for a message: its prompt is the last thing on the screen.
+fn prompt(terminal: &mut Terminal) -> Result<Instant> {
+    Ok(terminal.until("prompt", |rows| rows.trim_end().ends_with("\n>"))?)
 }
 
 /// Resident memory in MB.

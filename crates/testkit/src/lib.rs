@@ -12,6 +12,7 @@
 //! | `tls` | a private root, and a door that speaks TLS and HTTP/2 before any plain server |
 //! | [`proxy`] | a TCP proxy that slows, slices, cuts and resets |
 //! | [`processes`] | who survived a test, and what a process uses |
+//! | `terminal` | a program in a pseudo-terminal, its screen, and when it showed what |
 //! | [`transcript`] | conversations as text files, and a server that plays them |
 //! | [`schema`] | messages checked against the official schema of their revision |
 //! | [`real_servers`] | what others wrote and `scripts/install-test-servers` installs, also behind a URL |
@@ -87,6 +88,8 @@ pub mod real_model;
 pub mod real_servers;
 pub mod schema;
 pub mod scratch;
+#[cfg(feature = "terminal")]
+pub mod terminal;
 #[cfg(feature = "tls")]
 pub mod tls;
 pub mod transcript;

@@ -9,7 +9,6 @@
 //! quiet: a busy one shows in the worst times first.
 
 mod table;
-mod terminal;
 
 use std::error::Error;
 use std::path::Path;
@@ -18,15 +17,16 @@ use std::time::{Duration, Instant};
 use attache_testkit::chaos::{Action, Emit, Launch, Script, When};
 use attache_testkit::processes::children_of;
 use attache_testkit::scratch::Scratch;
+use attache_testkit::terminal::{CommandBuilder, ENTER, ESC, Terminal};
 use serde_json::{Value, json};
 
 use table::{Limit, milliseconds, row, times};
-use terminal::{ESC, Terminal};
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
 /// The title of the menu that goes anywhere.
 const MENU: &str = " go to ─";
+const F2: &str = "\u{1b}OQ";
 /// A usual size, and a large one.
 const USUAL: (u16, u16) = (120, 40);
 const LARGE: (u16, u16) = (200, 60);
@@ -70,13 +70,41 @@ fn main() -> Result<()> {
     Ok(())
 }
 
+/// The UI with a folder as its home.
+fn open(program: &str, home: &Path, size: (u16, u16)) -> Result<Terminal> {
+    let mut command = CommandBuilder::new(program);
+    command.arg("ui");
+    Ok(Terminal::start(command, home, size)?)
+}
+
+/// Goes back so often.
+fn back(terminal: &mut Terminal, times: usize) -> Result<()> {
+    for _ in 0..times {
+        terminal.key(ESC)?;
+        // What follows Esc at once would be taken for a part of it.
+        terminal.settle(Duration::from_millis(150));
+    }
+    Ok(())
+}
+
+/// Runs the tool that a filter of the list leaves.
+fn run(terminal: &mut Terminal, tool: &str) -> Result<()> {
+    terminal.key(&format!("/{tool}"))?;
+    terminal.see("1 of ")?;
+    terminal.key(ENTER)?;
+    terminal.key(ENTER)?;
+    terminal.see("[ run ]")?;
+    terminal.key(F2)?;
+    Ok(())
+}
+
 fn first_frame(program: &str) -> Result<()> {
     let empty = Scratch::new("ui-empty")?;
     let mut first = Vec::new();
     for _ in 0..20 {
-        let mut terminal = Terminal::start(program, empty.path(), USUAL)?;
-        first.push(terminal.frame()?.duration_since(terminal.started));
-        terminal.leave()?;
+        let mut terminal = open(program, empty.path(), USUAL)?;
+        first.push(terminal.frame()?.duration_since(terminal.started()));
+        terminal.leave("q")?;
     }
     times("start to first frame", Limit::ms(30.0, 15.0), first)
 }
@@ -84,7 +112,7 @@ fn first_frame(program: &str) -> Result<()> {
 fn idle(program: &str) -> Result<()> {
     const WATCHED: Duration = Duration::from_secs(10);
     let empty = Scratch::new("ui-empty")?;
-    let mut terminal = Terminal::start(program, empty.path(), USUAL)?;
+    let mut terminal = open(program, empty.path(), USUAL)?;
     terminal.see("echo")?;
     terminal.settle(Duration::from_secs(3));
     let process = terminal.process();
@@ -103,7 +131,7 @@ fn idle(program: &str) -> Result<()> {
     row("idle: wake-ups", wakeups, rate, &more)?;
     let limit = Limit::mb(20.0, 12.0);
     row("memory idle", limit, resident(process)?, &memory(process)?)?;
-    terminal.leave()?;
+    terminal.leave("q")?;
     Ok(())
 }
 
@@ -114,7 +142,7 @@ fn many_tools(program: &str) -> Result<()> {
     });
     let launch = Script::legacy("2025-11-25").tools(tools).launch()?;
     let home = home_of(&[("many", &launch)])?;
-    let mut terminal = Terminal::start(program, home.path(), USUAL)?;
+    let mut terminal = open(program, home.path(), USUAL)?;
     terminal.see("10000 tools")?;
     terminal.settle(Duration::from_secs(2));
     let process = terminal.process();
@@ -139,9 +167,9 @@ fn many_tools(program: &str) -> Result<()> {
     times("key to frame, 10,000 tools, filter", limit, typed)?;
     terminal.key("\r")?;
     terminal.settle(Duration::from_millis(300));
-    terminal.leave()?;
+    terminal.leave("q")?;
 
-    let mut terminal = Terminal::start(program, home.path(), LARGE)?;
+    let mut terminal = open(program, home.path(), LARGE)?;
     terminal.see("10000 tools")?;
     terminal.settle(Duration::from_secs(2));
     let mut frames = Vec::new();
@@ -151,7 +179,7 @@ fn many_tools(program: &str) -> Result<()> {
     }
     let limit = Limit::ms(4.0, 1.5);
     times("key to frame at 200x60, half a page", limit, frames)?;
-    terminal.leave()?;
+    terminal.leave("q")?;
     Ok(())
 }
 
@@ -196,9 +224,9 @@ fn log(text: &str) -> String {
 
 /// A server that logs ten thousand lines a second, while keys are pressed.
 fn flood(program: &str, home: &Path) -> Result<()> {
-    let mut terminal = Terminal::start(program, home, USUAL)?;
+    let mut terminal = open(program, home, USUAL)?;
     terminal.see("3 tools")?;
-    terminal.run("flood")?;
+    run(&mut terminal, "flood")?;
     terminal.see("Running 1")?;
     let began = Instant::now();
     let mut typed = Vec::new();
@@ -226,8 +254,8 @@ fn flood(program: &str, home: &Path) -> Result<()> {
     let more = format!("{sent} sent at {rate:.0}/s, {shown} shown, {missed} told as missed");
     let silently = f64::from(u32::try_from(silently)?);
     row("lost silently in a flood", lost, silently, &more)?;
-    terminal.back(2)?;
-    terminal.leave()?;
+    back(&mut terminal, 2)?;
+    terminal.leave("q")?;
     Ok(())
 }
 
@@ -245,7 +273,7 @@ fn search(terminal: &mut Terminal, text: &str) -> Result<Instant> {
     terminal.key("/")?;
     terminal.settle(Duration::from_millis(200));
     // Pasted, so that there is one search and not one for each letter.
-    terminal.key(&format!("\u{1b}[200~{text}\u{1b}[201~"))
+    Ok(terminal.key(&format!("\u{1b}[200~{text}\u{1b}[201~"))?)
 }
 
 /// The number that stands before a word on the screen.
@@ -257,13 +285,13 @@ fn number_before(rows: &str, word: &str) -> Option<u64> {
 
 /// A million lines of log.
 fn many_lines(program: &str, home: &Path) -> Result<()> {
-    let mut terminal = Terminal::start(program, home, USUAL)?;
+    let mut terminal = open(program, home, USUAL)?;
     terminal.see("3 tools")?;
     for _ in 0..LINES_CALLS {
-        terminal.run("lines")?;
+        run(&mut terminal, "lines")?;
         terminal.see("all lines are said")?;
         // Out of the answer, the form and the filter.
-        terminal.back(3)?;
+        back(&mut terminal, 3)?;
     }
     let process = terminal.process();
     let (limit, value) = (Limit::mb(140.0, 110.0), resident(process)?);
@@ -284,17 +312,17 @@ fn many_lines(program: &str, home: &Path) -> Result<()> {
     let limit = Limit::ms(30.0, 30.0);
     row("search in them: first hit", limit, took(first), "")?;
     row("search in them: all", Limit::ms(150.0, 60.0), took(all), "")?;
-    terminal.back(2)?;
-    terminal.leave()?;
+    back(&mut terminal, 2)?;
+    terminal.leave("q")?;
     Ok(())
 }
 
 fn large_result(program: &str, home: &Path) -> Result<()> {
-    let mut terminal = Terminal::start(program, home, USUAL)?;
+    let mut terminal = open(program, home, USUAL)?;
     terminal.see("3 tools")?;
     terminal.settle(Duration::from_secs(2));
     let before = resident(terminal.process())?;
-    terminal.run("large")?;
+    run(&mut terminal, "large")?;
     let asked = Instant::now();
     let shown = terminal.see("line       1")?.duration_since(asked);
     terminal.settle(Duration::from_secs(2));
@@ -312,7 +340,7 @@ fn large_result(program: &str, home: &Path) -> Result<()> {
         more_than_before,
         &more,
     )?;
-    terminal.leave()?;
+    terminal.leave("q")?;
     Ok(())
 }
 
@@ -323,13 +351,13 @@ fn many_servers(program: &str) -> Result<()> {
     let names: Vec<String> = (0..20).map(|number| format!("server-{number}")).collect();
     let servers: Vec<(&str, &Launch)> = names.iter().map(String::as_str).zip(&launches).collect();
     let home = home_of(&servers)?;
-    let mut terminal = Terminal::start(program, home.path(), USUAL)?;
+    let mut terminal = open(program, home.path(), USUAL)?;
     for launch in &launches {
         launch.wait_received_of("tools/list", 1, Duration::from_secs(60))?;
     }
     terminal.settle(Duration::from_secs(2));
     let children = children_of(terminal.process())?.len();
-    let took = terminal.leave()?;
+    let took = terminal.leave("q")?;
     let mut survivors = 0;
     for launch in &launches {
         survivors += launch.tag().survivors()?.len();
