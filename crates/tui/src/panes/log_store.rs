@@ -5,10 +5,12 @@
 
 use std::collections::VecDeque;
 
-/// How much text is kept.
-const MOST_BYTES: usize = 96 * 1024 * 1024;
+/// How much memory lines take, with what stands beside them.
+const MOST_BYTES: usize = 112 * 1024 * 1024;
 /// How much text one piece has.
 const PIECE: usize = 64 * 1024;
+/// How many lines one piece has, however short they are.
+const PIECE_LINES: usize = 4096;
 /// The longest line that is kept whole.
 const LONGEST_LINE: usize = 8 * 1024;
 
@@ -79,6 +81,13 @@ struct Piece {
     lines: Vec<Record>,
 }
 
+impl Piece {
+    /// The memory that it takes.
+    fn bytes(&self) -> usize {
+        self.text.capacity() + self.lines.capacity() * size_of::<Record>()
+    }
+}
+
 #[derive(Debug)]
 struct Record {
     at_ms: u64,
@@ -111,18 +120,20 @@ impl LogStore {
     ) {
         let server = self.server_number(server);
         let text = crate::text::head(text, LONGEST_LINE);
-        let is_full = self
-            .pieces
-            .back()
-            .is_none_or(|piece| piece.text.len() + text.len() > PIECE);
+        let is_full = self.pieces.back().is_none_or(|piece| {
+            piece.text.len() + text.len() > PIECE || piece.lines.len() == PIECE_LINES
+        });
         if is_full {
-            self.pieces.push_back(Piece {
-                text: String::with_capacity(PIECE.max(text.len())),
+            let piece = Piece {
+                text: String::with_capacity(PIECE),
                 lines: Vec::new(),
-            });
+            };
+            self.bytes += piece.bytes();
+            self.pieces.push_back(piece);
             self.starts.push_back(self.next);
         }
         if let Some(piece) = self.pieces.back_mut() {
+            let before = piece.bytes();
             piece.text.push_str(text);
             piece.lines.push(Record {
                 at_ms,
@@ -131,13 +142,13 @@ impl LogStore {
                 level,
                 source,
             });
+            self.bytes += piece.bytes() - before;
         }
         self.next += 1;
-        self.bytes += text.len();
         while self.bytes > MOST_BYTES
             && let Some(oldest) = self.pieces.pop_front()
         {
-            self.bytes -= oldest.text.len();
+            self.bytes -= oldest.bytes();
             self.starts.pop_front();
         }
     }
@@ -237,5 +248,16 @@ mod tests {
         let first = store.first();
         assert_eq!(store.from(first).count() as u64, store.next() - first);
         assert_eq!(store.from(store.next() - 1).count(), 1);
+    }
+
+    #[test]
+    fn lines_without_text_take_room_too() {
+        let mut store = LogStore::default();
+        for _ in 0..MOST_BYTES / size_of::<Record>() {
+            store.push(1, "a", Level::Info, Source::Stderr, "");
+        }
+        assert!(store.first() > 0 && store.bytes <= MOST_BYTES);
+        let kept: usize = store.pieces.iter().map(Piece::bytes).sum();
+        assert_eq!(kept, store.bytes);
     }
 }
