@@ -223,6 +223,8 @@ impl Activity {
             let lost = self.shown.partition_point(|number| *number < gone);
             self.shown.drain(..lost);
             self.cursor.at = self.cursor.at.saturating_sub(lost);
+        }
+        if self.open.len() > 2 * MOST_ROWS {
             self.open.retain(|_, number| *number >= gone);
         }
     }
@@ -376,5 +378,26 @@ impl Activity {
             },
         );
         self.cursor = cursor;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn requests_without_an_answer_are_forgotten_also_where_no_row_is_shown() {
+        let mut activity = Activity::default();
+        activity.filter.input.insert("no such method");
+        for id in 0..=2 * MOST_ROWS {
+            let payload = json!({"id": id, "method": "tools/call"}).to_string();
+            let kind = json!({"sent": {"bytes": payload.len(), "payload": payload}});
+            let frame = json!({"seq": id, "at_us": 0, "connection": 1, "kind": kind});
+            activity.on_frames(vec![serde_json::from_value(frame).unwrap()]);
+        }
+        assert!(activity.shown.is_empty());
+        assert_eq!(activity.open.len(), activity.rows.len());
     }
 }
