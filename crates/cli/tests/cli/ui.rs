@@ -8,9 +8,9 @@ use serde_json::json;
 use crate::harness::{Folder, PATIENCE, builtin, hostile, toml_server};
 use crate::screen::Screen;
 
-const ENTER: &str = "\r";
-const ESC: &str = "\u{1b}";
-const F2: &str = "\u{1b}OQ";
+pub(crate) const ENTER: &str = "\r";
+pub(crate) const ESC: &str = "\u{1b}";
+pub(crate) const F2: &str = "\u{1b}OQ";
 const F12: &str = "\u{1b}[24~";
 const CTRL_C: &str = "\u{3}";
 
@@ -23,7 +23,7 @@ fn words_of(launch: &Launch) -> Vec<String> {
 }
 
 /// A home whose configuration has these servers.
-fn home(name: &str, servers: &str) -> Folder {
+pub(crate) fn home(name: &str, servers: &str) -> Folder {
     let home = Folder::new(name);
     std::fs::create_dir_all(home.path().join(".config/attache")).unwrap();
     home.write(".config/attache/attache.toml", servers);
@@ -31,7 +31,7 @@ fn home(name: &str, servers: &str) -> Folder {
 }
 
 /// A server of a launch in the configuration, with the tag by which its processes are known.
-fn table(name: &str, launch: &Launch) -> String {
+pub(crate) fn table(name: &str, launch: &Launch) -> String {
     let (key, value) = &launch.env[0];
     let env = format!(
         "env = {{ {} = {:?} }}\n",
@@ -41,17 +41,17 @@ fn table(name: &str, launch: &Launch) -> String {
     toml_server(name, &words_of(launch)) + &env
 }
 
-fn open(home: &Folder, words: &[&str], columns: u16, rows: u16) -> Screen {
+pub(crate) fn open(home: &Folder, words: &[&str], columns: u16, rows: u16) -> Screen {
     let words: Vec<&str> = ["ui"].iter().chain(words).copied().collect();
     Screen::start(home.path(), &words, columns, rows)
 }
 
 /// Waits until the screen shows a text.
-fn see(screen: &Screen, text: &str) {
+pub(crate) fn see(screen: &Screen, text: &str) {
     screen.wait_for(text, |rows| rows.contains(text));
 }
 
-fn gone(screen: &Screen, text: &str) {
+pub(crate) fn gone(screen: &Screen, text: &str) {
     screen.wait_for(&format!("end of {text}"), |rows| !rows.contains(text));
 }
 
