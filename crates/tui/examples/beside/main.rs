@@ -140,7 +140,7 @@ fn inspectors(peers: &Path, server: &Launch) -> Result<Steps> {
         name: "inspector",
         command,
         config: None,
-        to_the_tools: &[("[Connect]", "c"), ("connect", "t")],
+        to_the_tools: &[("[Connect]", "c"), ("[Disconnect]", "t")],
         to_the_list: "\t",
         cursor: '▶',
         quit: "\u{1b}",
