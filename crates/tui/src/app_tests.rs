@@ -559,6 +559,7 @@ fn the_log_shows_gaps_and_hostile_text_harmlessly() {
             stderr: Vec::new(),
             connection: attache::host::snapshot::ConnectionSnapshot::default(),
         }),
+        EventKind::Missed { count: 234 },
     ];
     let events = (11..).zip(kinds).map(|(seq, kind)| {
         Arc::new(Event {
@@ -569,11 +570,19 @@ fn the_log_shows_gaps_and_hostile_text_harmlessly() {
         })
     });
     app.on(Message::Events(events.collect()));
-    let snapshot = Box::new(app.snapshot.clone());
-    app.on(Message::Resynced {
-        snapshot,
-        missed: 1_234,
-    });
+    // Of those that are gone, some were read after the gap.
+    let mut snapshot = Box::new(app.snapshot.clone());
+    snapshot.seq += 1_000;
+    let after_the_gap = Event {
+        seq: snapshot.seq,
+        at_ms: NOW,
+        server: Some(name("notes")),
+        kind: EventKind::Stderr {
+            line: "after the gap".to_owned(),
+        },
+    };
+    app.on(Message::Events(vec![Arc::new(after_the_gap)]));
+    app.on(Message::Resynced(snapshot));
     app.take_effects();
     type_in(&mut app, "6");
     let shown = screens(&mut app);

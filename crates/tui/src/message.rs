@@ -45,12 +45,7 @@ pub(crate) enum Message {
     /// Events of the host, in order.
     Events(Vec<Arc<Event>>),
     /// Events were lost, and this is how things are now.
-    Resynced {
-        /// How things are.
-        snapshot: Box<Snapshot>,
-        /// How many events were lost.
-        missed: u64,
-    },
+    Resynced(Box<Snapshot>),
     /// A list, or one server's part of it.
     Listed(Listed),
     /// What the pins say about the tools of a list.

@@ -280,10 +280,7 @@ mod tests {
         type_in(&mut app, "\u{1b}");
         let mut snapshot = app.snapshot.clone();
         snapshot.questions.clear();
-        app.on(Message::Resynced {
-            snapshot: Box::new(snapshot),
-            missed: 1,
-        });
+        app.on(Message::Resynced(Box::new(snapshot)));
         assert!(app.overlays.is_empty() && !app.drafts.has_dialog(8));
     }
 

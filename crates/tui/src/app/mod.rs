@@ -273,7 +273,9 @@ impl App {
             Message::Connected(connected) => self.on_connected(*connected),
             Message::AskFirst(question) => self.ask_first(*question),
             Message::Events(events) => events.iter().for_each(|event| self.on_event(event)),
-            Message::Resynced { snapshot, missed } => {
+            Message::Resynced(snapshot) => {
+                // Also those that came after the gap: nothing takes them without what was before.
+                let missed = snapshot.seq.saturating_sub(self.snapshot.seq);
                 self.snapshot = *snapshot;
                 self.forget_closed_questions();
                 self.log.missed(missed, self.now_ms);

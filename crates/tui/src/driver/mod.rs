@@ -83,28 +83,20 @@ async fn follow(backend: Backend, about: About, mailbox: Mailbox) {
         {
             batch.push(event);
         }
-        let missed: u64 = batch
+        let has_gap = batch
             .iter()
-            .filter(|event| event.server.is_none())
-            .filter_map(|event| match event.kind {
-                EventKind::Missed { count } => Some(count),
-                _ => None,
-            })
-            .sum();
+            .any(|event| event.server.is_none() && matches!(event.kind, EventKind::Missed { .. }));
         let batch = std::mem::take(&mut batch);
         mailbox
             .send_when_there_is_room(Message::Events(batch))
             .await;
-        if missed > 0 {
+        if has_gap {
             // What was lost may have changed anything.
             let Ok((snapshot, anew)) = backend.follow().await else {
                 break;
             };
             events = anew;
-            mailbox.send(Message::Resynced {
-                snapshot: Box::new(snapshot),
-                missed,
-            });
+            mailbox.send(Message::Resynced(Box::new(snapshot)));
         }
     }
     mailbox.send(Message::HostEnded);

@@ -104,11 +104,11 @@ impl Log {
                 Source::Host,
                 "the connection was cut; what it said meanwhile is lost",
             ),
-            EventKind::Missed { count } if event.server.is_some() => add(
-                Level::Warning,
-                Source::Host,
-                &format!("{count} messages came too fast and were dropped"),
-            ),
+            EventKind::Missed { count } if event.server.is_some() => {
+                self.missed += count;
+                let words = format!("{count} messages came too fast and were dropped");
+                add(Level::Warning, Source::Host, &words);
+            }
             _ => {}
         }
     }
