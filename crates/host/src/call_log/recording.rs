@@ -118,7 +118,9 @@ pub(crate) struct Recording(Option<Box<Active>>);
 struct Active {
     log: CallLog,
     key: u64,
-    progress: ProgressLog,
+    began_at: Instant,
+    /// What is said on the way, if anything can be.
+    progress: Option<ProgressLog>,
     /// The beginning, until it is handed over.
     began: Option<Box<BeganCall>>,
 }
@@ -131,10 +133,8 @@ impl Recording {
             Box::new(Active {
                 log: log.clone(),
                 key,
-                progress: ProgressLog {
-                    began: Instant::now(),
-                    notes: Arc::default(),
-                },
+                began_at: Instant::now(),
+                progress: None,
                 began: Some(Box::new(BeganCall {
                     key,
                     at_ms: now_ms(),
@@ -157,7 +157,9 @@ impl Recording {
             return;
         };
         let (server, claims_read_only) = server();
-        began.wanted.name = own_name.to_owned();
+        if began.wanted.name != own_name {
+            began.wanted.name = own_name.to_owned();
+        }
         began.server = Some(server);
         began.claims_read_only = claims_read_only;
         // What does not fit is written with the end.
@@ -167,8 +169,13 @@ impl Recording {
     }
 
     /// Where the call's progress is noted.
-    pub(crate) fn progress(&self) -> Option<ProgressLog> {
-        Some(self.0.as_ref()?.progress.clone())
+    pub(crate) fn progress(&mut self) -> Option<ProgressLog> {
+        let active = self.0.as_mut()?;
+        let progress = active.progress.get_or_insert_with(|| ProgressLog {
+            began: active.began_at,
+            notes: Arc::default(),
+        });
+        Some(progress.clone())
     }
 
     /// The call has ended.
@@ -195,9 +202,12 @@ impl Active {
         let ended = EndedCall {
             key: self.key,
             at_ms: now_ms(),
-            took: self.progress.began.elapsed(),
+            took: self.began_at.elapsed(),
             outcome,
-            notes: std::mem::take(&mut *self.progress.notes.lock()),
+            notes: match &self.progress {
+                Some(progress) => std::mem::take(&mut *progress.notes.lock()),
+                None => Notes::default(),
+            },
             began: self.began.take(),
         };
         let Err(Message::Ended(mut ended)) = self.log.send(Message::Ended(Box::new(ended))) else {

@@ -108,7 +108,10 @@ impl Call {
     pub(super) fn recording(&self) -> Recording {
         Recording::begin(self.host.call_log(), || WantedRecord {
             method: CallTool::NAME,
-            name: self.tool.to_string(),
+            name: match &self.tool {
+                ToolReference::Given(name) => name.clone(),
+                ToolReference::Resolved(name) => name.to_string(),
+            },
             arguments: self.arguments.as_ref().ok().cloned(),
             origin: Some(self.asker),
         })
@@ -127,7 +130,7 @@ impl Call {
         let known = server_handle.known_to_calls();
         let known = known.as_ref().and_then(|tools| tools.by_name(tool));
         recording.found(tool, || server_handle.recorded(known));
-        self.options.record(recording);
+        self.options.record(recording, &server_handle);
         let arguments = self.arguments.map_err(|problem| Error::Request {
             server: server_handle.name().clone(),
             error: ClientError::Input(format!("the arguments of {tool}: {problem}")),

@@ -35,9 +35,16 @@ impl RequestOptions {
         self.on_progress = Some(Arc::new(Mutex::new(listener)));
     }
 
-    /// Has progress written down that the caller listens to.
-    pub(crate) fn record(&mut self, recording: &Recording) {
-        self.progress_log = recording.progress();
+    /// Has progress written down that the caller or a face listens to.
+    pub(crate) fn record(&mut self, recording: &mut Recording, server_handle: &ServerHandle) {
+        if self.is_heard(server_handle) {
+            self.progress_log = recording.progress();
+        }
+    }
+
+    /// A face that follows what happens wants to see how far everything is.
+    fn is_heard(&self, server_handle: &ServerHandle) -> bool {
+        self.on_progress.is_some() || server_handle.shared.events.is_heard()
     }
 
     /// Puts them on a request. Progress is also told in events, under the request's number.
@@ -56,9 +63,8 @@ impl RequestOptions {
         for (key, value) in &self.meta {
             request = request.meta(key, value);
         }
-        let listener = self.on_progress.clone();
-        // A face that follows what happens wants to see how far everything is.
-        if listener.is_some() || server_handle.shared.events.is_heard() {
+        if self.is_heard(server_handle) {
+            let listener = self.on_progress.clone();
             let (shared, server) = (server_handle.shared.clone(), server_handle.name().clone());
             let log = self.progress_log.clone();
             let config = server_handle.config();

@@ -151,7 +151,7 @@ impl Read {
             None => self.host.find_resource(&self.uri).await?,
         };
         recording.found(&self.uri, || server_handle.recorded(None));
-        self.options.record(recording);
+        self.options.record(recording, &server_handle);
         let (contents, found) = server_handle.read(&self.uri, &self.options).await?;
         Ok(ReadAnswer {
             server: server_handle.name().clone(),
@@ -200,7 +200,7 @@ impl GetPrompt {
         let (server_handle, found) = self.host.find::<Prompt>(&self.name).await?;
         let name = found.tool.as_str();
         recording.found(name, || server_handle.recorded(None));
-        self.options.record(recording);
+        self.options.record(recording, &server_handle);
         let number = self.host.shared().events.next_request();
         let about = About {
             method: protocol::GetPrompt::NAME,

@@ -124,7 +124,11 @@ impl Payload {
 
     /// The JSON text. What is no text in it is shown as such.
     pub fn text(&self) -> Cow<'_, str> {
-        String::from_utf8_lossy(&self.0)
+        // Checking alone is quicker than looking for what has to be replaced.
+        match std::str::from_utf8(&self.0) {
+            Ok(text) => text.into(),
+            Err(_) => String::from_utf8_lossy(&self.0),
+        }
     }
 
     /// Decodes the payload as the type its method declares.

@@ -2,6 +2,7 @@
 
 use std::io::{self, BufRead, BufReader, Read};
 
+use parking_lot::Mutex;
 use tokio::sync::mpsc;
 
 use super::CHUNK;
@@ -19,10 +20,23 @@ pub(super) type Line = Result<String, Failure>;
 /// Lines that are read on a thread of their own, because a terminal or a pipe can only be waited
 /// for. As many are handed over at once as are there.
 pub(super) struct Lines {
-    ahead: std::vec::IntoIter<Line>,
+    ahead: Mutex<Ahead>,
+    further: tokio::sync::Mutex<mpsc::Receiver<Vec<Line>>>,
+}
+
+/// The lines at hand.
+struct Ahead {
+    lines: std::vec::IntoIter<Line>,
     /// How many were given out.
     given: usize,
-    further: mpsc::Receiver<Vec<Line>>,
+}
+
+impl Ahead {
+    fn next(&mut self) -> Option<(usize, Line)> {
+        let line = self.lines.next()?;
+        self.given += 1;
+        Some((self.given, line))
+    }
 }
 
 impl Lines {
@@ -30,26 +44,40 @@ impl Lines {
         let (tell, further) = mpsc::channel(READ_AHEAD);
         std::thread::spawn(move || read_all(input, &tell));
         Self {
-            ahead: Vec::new().into_iter(),
-            given: 0,
-            further,
+            ahead: Mutex::new(Ahead {
+                lines: Vec::new().into_iter(),
+                given: 0,
+            }),
+            further: tokio::sync::Mutex::new(further),
         }
     }
 
-    /// The next line and its number. None is lost if this is dropped before it is done.
-    pub(super) async fn next(&mut self) -> Option<(usize, Line)> {
+    /// The next line and its number. `waits` is told when none is at hand, and when that is over.
+    pub(super) async fn next(
+        &self,
+        waits: impl Fn(bool) -> Result<(), Failure>,
+    ) -> Result<Option<(usize, Line)>, Failure> {
         loop {
-            if let Some(line) = self.ahead.next() {
-                self.given += 1;
-                return Some((self.given, line));
+            if let Some(next) = self.ahead.lock().next() {
+                return Ok(Some(next));
             }
-            self.ahead = self.further.recv().await?.into_iter();
+            let mut further = self.further.lock().await;
+            if !self.ahead.lock().lines.as_slice().is_empty() {
+                // Another caller has waited for them.
+                continue;
+            }
+            let must_wait = further.is_empty();
+            if must_wait {
+                waits(true)?;
+            }
+            let Some(lines) = further.recv().await else {
+                return Ok(None);
+            };
+            self.ahead.lock().lines = lines.into_iter();
+            if must_wait {
+                waits(false)?;
+            }
         }
-    }
-
-    /// Whether none is at hand.
-    pub(super) fn is_empty(&self) -> bool {
-        self.ahead.as_slice().is_empty() && self.further.is_empty()
     }
 }
 

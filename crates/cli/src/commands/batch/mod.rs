@@ -16,7 +16,7 @@ use attache::host::policy::CallOrigin;
 use attache::protocol::{CallToolResult, Json, Payload};
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
-use tokio::sync::Semaphore;
+use tokio::sync::Notify;
 use tokio::task::JoinSet;
 
 use self::lines::Lines;
@@ -27,8 +27,6 @@ use crate::failure::{Exit, Failure, Kind, cancelled};
 use crate::output::json::{self, ErrorBody};
 use crate::selection::built_in;
 
-/// How many calls may be under way or have ended before an earlier one.
-const MOST_WAITING: usize = 4096;
 /// How many bytes are read at once, and written while more is to come.
 const CHUNK: usize = 64 * 1024;
 
@@ -97,9 +95,9 @@ impl Verb for Batch {
         let work = Arc::new(Work {
             host: session.host.clone(),
             known: session.host.server_names(),
-            lines: tokio::sync::Mutex::new(Lines::of(input)),
+            lines: Lines::of(input),
             printer: Mutex::new(Printer::new(output.clone(), self.unordered)),
-            room: Semaphore::new(MOST_WAITING),
+            room: Notify::new(),
         });
         let mut callers: JoinSet<_> = (0..self.concurrency)
             .map(|_| make_calls(work.clone()))
@@ -141,17 +139,15 @@ fn not_all(message: String) -> Failure {
 struct Work {
     host: Host,
     known: Vec<ServerName>,
-    lines: tokio::sync::Mutex<Lines>,
+    lines: Lines,
     printer: Mutex<Printer>,
-    room: Semaphore,
+    /// Told when endings that waited are printed.
+    room: Notify,
 }
 
 async fn make_calls(work: Arc<Work>) -> Result<(), Failure> {
     loop {
-        if let Ok(room) = work.room.acquire().await {
-            // It comes back when the ending is printed.
-            room.forget();
-        }
+        work.has_room().await;
         let Some((place, wanted)) = work.next().await? else {
             return Ok(());
         };
@@ -159,32 +155,35 @@ async fn make_calls(work: Arc<Work>) -> Result<(), Failure> {
             Ok(wanted) => call(&work.host, place, wanted).await,
             Err(failure) => failed(place, None, &failure),
         };
-        let printed = work.printer.lock().end(place, ended)?;
-        work.room.add_permits(printed);
+        if work.printer.lock().end(place, ended)? {
+            work.room.notify_waiters();
+        }
     }
 }
 
 impl Work {
-    /// The next call, or why its line is none.
-    async fn next(&self) -> Result<Option<(Place, Result<Wanted, Failure>)>, Failure> {
-        let mut lines = self.lines.lock().await;
+    /// Waits until fewer endings wait for an earlier one.
+    async fn has_room(&self) {
         loop {
-            let must_wait = lines.is_empty();
-            if must_wait {
-                // What is ready is written before anything is waited for.
-                self.printer.lock().prompt(true)?;
+            let room = self.room.notified();
+            if !self.printer.lock().is_full() {
+                return;
             }
-            let Some((number, line)) = lines.next().await else {
-                return Ok(None);
-            };
-            if must_wait {
-                self.printer.lock().prompt(false)?;
-            }
+            room.await;
+        }
+    }
+
+    /// The next call, or why its line is none. What is ready is written before anything is waited
+    /// for.
+    async fn next(&self) -> Result<Option<(Place, Result<Wanted, Failure>)>, Failure> {
+        let waits = |waits| self.printer.lock().prompt(waits);
+        while let Some((number, line)) = self.lines.next(waits).await? {
             let wanted = line.and_then(|line| wanted(&line, &self.known));
             if let Some(wanted) = wanted.transpose() {
                 return Ok(Some((self.printer.lock().begin(number), wanted)));
             }
         }
+        Ok(None)
     }
 }
 
@@ -234,7 +233,8 @@ fn ending(place: Place, tool: &str, payload: &Payload) -> Result<Ended, serde_js
     let has_failed = CallToolResult::says_failed(payload)?;
     let result = payload.text();
     // Line ends in JSON stand between values only, so they may go.
-    let result = match result.contains(['\n', '\r']) {
+    let has = |byte| result.as_bytes().contains(&byte);
+    let result = match has(b'\n') || has(b'\r') {
         true => result.replace(['\n', '\r'], " ").into(),
         false => result,
     };

@@ -6,6 +6,9 @@ use super::CHUNK;
 use crate::failure::Failure;
 use crate::output::Output;
 
+/// How many calls may be under way or have ended before an earlier one.
+const MOST_WAITING: usize = 4096;
+
 /// The place of a call among the others, and the line it came from.
 #[derive(Clone, Copy)]
 pub(super) struct Place {
@@ -65,14 +68,18 @@ impl Printer {
         Place { number, line }
     }
 
-    /// Takes an ending. Gives how many are printed now.
-    pub(super) fn end(&mut self, place: Place, ended: Ended) -> Result<usize, Failure> {
+    /// Whether no more calls should begin before some endings are printed.
+    pub(super) fn is_full(&self) -> bool {
+        self.calls.len() >= MOST_WAITING
+    }
+
+    /// Takes an ending. Whether there is room now where there was none.
+    pub(super) fn end(&mut self, place: Place, ended: Ended) -> Result<bool, Failure> {
         self.failed += usize::from(!ended.is_result);
-        let mut printed = 0;
+        let was_full = self.is_full();
         if self.is_unordered {
             self.calls.remove(&place.number);
             self.add(&ended.line);
-            printed = 1;
         } else {
             self.calls.insert(place.number, Call::Early(ended.line));
             while let Some(first) = self.calls.first_entry()
@@ -81,13 +88,12 @@ impl Printer {
                 if let Call::Early(line) = first.remove() {
                     self.add(&line);
                 }
-                printed += 1;
             }
         }
         if self.is_prompt || self.lines.len() >= CHUNK {
             self.flush()?;
         }
-        Ok(printed)
+        Ok(was_full && !self.is_full())
     }
 
     /// Calls under way, which will not end any more, end so.
