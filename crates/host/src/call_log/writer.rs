@@ -296,7 +296,9 @@ impl Open {
         };
         match &call.outcome {
             Outcome::Result { result, cached } => Ended {
-                ending: match self.method == CallTool::NAME && has_failed(result) {
+                ending: match self.method == CallTool::NAME
+                    && CallToolResult::says_failed(result).unwrap_or(false)
+                {
                     true => CallEnding::ToolFailed,
                     false => CallEnding::Result,
                 },
@@ -383,14 +385,6 @@ impl Open {
     fn text(&self, text: &str) -> String {
         cut(self.redactor.redact(text))
     }
-}
-
-/// Whether a result says that its tool has failed. Few do, and they need not be read to see that:
-/// the word is not there, nor an escape that could hide it.
-fn has_failed(result: &Payload) -> bool {
-    let text = result.text();
-    let may_have = text.contains("isError") || text.contains("\\u");
-    may_have && CallToolResult::says_failed(result).unwrap_or(false)
 }
 
 /// What became of a text that may be long.

@@ -212,7 +212,14 @@ impl CallToolResult {
             #[serde(rename = "isError", default)]
             is_error: bool,
         }
-        serde_json::from_slice(answer.as_bytes()).map(|flag: Flag| flag.is_error)
+        let text = answer.text();
+        // A payload is well-formed. One that has neither the name nor an escape that could spell it
+        // need not be read to know.
+        let may_say = text.contains("isError") || text.contains("\\u");
+        if !may_say && text.trim_start().starts_with('{') {
+            return Ok(false);
+        }
+        serde_json::from_str(&text).map(|flag: Flag| flag.is_error)
     }
 
     /// All text blocks, joined by line breaks.
@@ -250,3 +257,35 @@ impl fmt::Display for ToolFailed {
 }
 
 impl std::error::Error for ToolFailed {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_says_that_its_tool_has_failed_however_it_spells_it() {
+        for (text, expected) in [
+            ("{}", Some(false)),
+            (
+                r#"{"content":[{"type":"text","text":"isError"}]}"#,
+                Some(false),
+            ),
+            (
+                r#"{"content":[{"isError":true}],"isError":false}"#,
+                Some(false),
+            ),
+            (r#"{"content":[],"isError":true}"#, Some(true)),
+            (r#" {"\u0069sError" : true}"#, Some(true)),
+            (r#"{"isError":"yes"}"#, None),
+            (r#"["isError"]"#, None),
+            ("7", None),
+        ] {
+            let answer = Payload::from(Json::parse(text).unwrap());
+            assert_eq!(
+                CallToolResult::says_failed(&answer).ok(),
+                expected,
+                "{text}"
+            );
+        }
+    }
+}

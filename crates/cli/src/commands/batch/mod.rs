@@ -238,9 +238,18 @@ fn ending(place: Place, tool: &str, payload: &Payload) -> Result<Ended, serde_js
         true => result.replace(['\n', '\r'], " ").into(),
         false => result,
     };
-    let (line, tool) = (place.line, json::write(&tool));
+    let (number, tool) = (place.line.to_string(), json::write(&tool));
+    let line = [
+        "{\"line\":",
+        &number,
+        ",\"tool\":",
+        &tool,
+        ",\"result\":",
+        &result,
+        "}",
+    ];
     Ok(Ended {
-        line: format!("{{\"line\":{line},\"tool\":{tool},\"result\":{result}}}"),
+        line: line.concat(),
         is_result: !has_failed,
     })
 }
