@@ -55,6 +55,8 @@ mod ui;
 #[cfg(all(unix, feature = "ui"))]
 mod ui_colours;
 #[cfg(all(unix, feature = "ui"))]
+mod ui_forms;
+#[cfg(all(unix, feature = "ui"))]
 mod ui_hostile;
 #[cfg(all(target_os = "linux", feature = "ui"))]
 mod ui_soak;
