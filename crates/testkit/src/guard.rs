@@ -97,9 +97,12 @@ mod tests {
 
     use super::*;
 
+    /// For what hangs, and for what ends by itself on however busy a machine.
+    const SHORT: Duration = Duration::from_millis(50);
+    const LONG: Duration = Duration::from_secs(60);
+
     /// What a panic said.
-    fn words_of(test: impl AsyncFnOnce() + Send + 'static) -> String {
-        let limit = Duration::from_millis(50);
+    fn words_of(limit: Duration, test: impl AsyncFnOnce() + Send + 'static) -> String {
         let test = std::panic::AssertUnwindSafe(|| guarded_for(limit, test));
         let panic = catch_unwind(test).unwrap_err();
         let said = panic.downcast_ref::<String>().cloned();
@@ -108,21 +111,22 @@ mod tests {
 
     #[test]
     fn a_test_that_hangs_fails_by_its_name() {
-        let task = words_of(async || std::future::pending().await);
+        let task = words_of(SHORT, async || std::future::pending().await);
         assert!(task.contains("a_test_that_hangs_fails_by_its_name hangs"));
         let (_open, never) = mpsc::channel::<()>();
-        let thread = words_of(async move || assert!(never.recv().is_ok()));
+        let thread = words_of(SHORT, async move || assert!(never.recv().is_ok()));
         assert!(thread.contains("a_test_that_hangs_fails_by_its_name hangs"));
     }
 
     #[test]
     fn a_test_that_fails_says_its_own_words() {
-        assert_eq!(words_of(async || panic!("its own words")), "its own words");
+        let said = words_of(LONG, async || panic!("its own words"));
+        assert_eq!(said, "its own words");
     }
 
     #[test]
     fn what_takes_too_long_is_named() {
-        let waited = words_of(async || {
+        let waited = words_of(LONG, async || {
             limited(Duration::ZERO, "the parcel", std::future::pending::<()>()).await;
         });
         assert_eq!(waited, "the parcel takes more than 0ns");
