@@ -56,7 +56,7 @@ mod ui;
 mod ui_colours;
 #[cfg(all(unix, feature = "ui"))]
 mod ui_forms;
-#[cfg(all(unix, feature = "ui"))]
+#[cfg(all(target_os = "linux", feature = "ui"))]
 mod ui_hostile;
 #[cfg(all(target_os = "linux", feature = "ui"))]
 mod ui_soak;

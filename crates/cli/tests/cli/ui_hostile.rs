@@ -1,6 +1,10 @@
 //! The terminal UI under attack: what comes from the keyboard, and what becomes of it.
 
-use crate::harness::{Folder, builtin, hostile, toml_server};
+use std::time::{Duration, Instant};
+
+use attache_testkit::processes::is_running;
+
+use crate::harness::{Folder, PATIENCE, builtin, hostile, toml_server};
 use crate::screen::Screen;
 
 const CTRL_C: &str = "\u{3}";
@@ -49,8 +53,19 @@ fn keys_at_random_do_no_harm() {
     }
     screen.wait_until_read();
     assert!(screen.is_full_screen());
-    screen.type_in(CTRL_C);
-    screen.type_in(CTRL_C);
+    // What it was told before may still go on, and take the first ones. One that leaves is not
+    // hurried: the terminal would make a signal of it.
+    let process = screen.process();
+    let runs = || is_running(process).unwrap();
+    let deadline = Instant::now() + PATIENCE;
+    while runs() && Instant::now() < deadline {
+        screen.type_in(CTRL_C);
+        screen.type_in(CTRL_C);
+        let leaves = Instant::now() + Duration::from_secs(15);
+        while runs() && Instant::now() < leaves {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
     let (code, rows) = screen.finish();
     assert_eq!(code, 0, "{rows}");
     assert!(!rows.contains("Servers"), "{rows}");
