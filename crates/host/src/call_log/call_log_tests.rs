@@ -130,11 +130,14 @@ async fn what_cannot_be_written_is_told_and_harms_no_call() {
     }
     log.flushed().await;
     assert!(log.problem().is_some());
+    assert_eq!(log.lost(), 3);
     // Once it can be written again, it is.
     std::fs::remove_file(&in_the_way).unwrap();
     Recording::begin(Some(&log), || wanted("{}")).end(&answer("{}"));
     log.flushed().await;
     assert_eq!(all(&in_the_way).len(), 1);
+    let read = history(&in_the_way, &Filter::default()).unwrap();
+    assert_eq!(read.lost, 3, "the log tells of those it does not have");
 }
 
 #[tokio::test]

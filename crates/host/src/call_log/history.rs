@@ -50,7 +50,7 @@ pub struct History {
     pub calls: Vec<CallRecord>,
     /// How many lines could not be read.
     pub damaged: usize,
-    /// How many calls came too fast to be written down.
+    /// How many calls were not written down.
     pub lost: u64,
 }
 

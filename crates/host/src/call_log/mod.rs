@@ -111,7 +111,7 @@ impl CallLog {
         &self.shared.folder
     }
 
-    /// How many lines came too fast to be written.
+    /// How many calls were not written down: they came too fast, or nothing could be written.
     pub fn lost(&self) -> u64 {
         self.shared.state.lost.load(Ordering::Relaxed)
     }

@@ -317,7 +317,7 @@ pub(super) struct Line {
     pub(super) began: Option<Began>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) ended: Option<Ended>,
-    /// So many calls before it came too fast to be written down.
+    /// So many calls before it were not written down: they came too fast, or nothing could be written.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub(super) lost: u64,
 }

@@ -245,7 +245,7 @@ impl Log {
         }
         if found.lost > 0 {
             let lost = found.lost;
-            output.note(&format!("{lost} calls came too fast to be written down"));
+            output.note(&format!("{lost} calls could not be written down"));
         }
         if found.calls.is_empty() {
             output.note(match self.is_on {
