@@ -106,10 +106,10 @@ impl Verb for Batch {
             tokio::select! {
                 done = callers.join_next() => match done {
                     Some(Ok(done)) => done?,
-                    Some(Err(panicked)) => return Err(Failure::unexpected(panicked.to_string())),
-                    None => break false,
+                    Some(Err(fell)) => break Some(Failure::unexpected(fell.to_string())),
+                    None => break None,
                 },
-                () = session.interrupted() => break true,
+                () = session.interrupted() => break Some(session.cancelled()),
             }
         };
         drop(callers);
@@ -117,10 +117,10 @@ impl Verb for Batch {
         printer.end_all(|place| failed(place, None, &cancelled()))?;
         printer.prompt(true)?;
         match (stopped, printer.counts()) {
-            (true, _) => Err(session.cancelled()),
-            (false, (_, 0)) => Ok(()),
-            (false, (begun, 1)) => Err(not_all(format!("1 of {begun} calls failed"))),
-            (false, (begun, count)) => Err(not_all(format!("{count} of {begun} calls failed"))),
+            (Some(failure), _) => Err(failure),
+            (None, (_, 0)) => Ok(()),
+            (None, (begun, 1)) => Err(not_all(format!("1 of {begun} calls failed"))),
+            (None, (begun, count)) => Err(not_all(format!("{count} of {begun} calls failed"))),
         }
     }
 
