@@ -23,7 +23,7 @@ use self::lines::Lines;
 use self::printer::{Ended, Place, Printer};
 use super::{Context, Known, Typed, Verb};
 use crate::args::ServerArgs;
-use crate::failure::{Exit, Failure, Kind, cancelled};
+use crate::failure::{Exit, Failure, Kind};
 use crate::output::json::{self, ErrorBody};
 use crate::selection::built_in;
 
@@ -114,7 +114,9 @@ impl Verb for Batch {
         };
         drop(callers);
         let mut printer = work.printer.lock();
-        printer.end_all(|place| failed(place, None, &cancelled()))?;
+        if let Some(failure) = &stopped {
+            printer.end_all(|place| failed(place, None, failure))?;
+        }
         printer.prompt(true)?;
         match (stopped, printer.counts()) {
             (Some(failure), _) => Err(failure),
