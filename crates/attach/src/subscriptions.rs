@@ -13,6 +13,7 @@ use attache::host::questions::{Answer, Attached, Question, QuestionKind, Topic};
 use attache::host::{Call, Error, Watched};
 use attache::protocol::{Ending, Json};
 use attache::{TaskHandle, TaskStart};
+use parking_lot::Mutex;
 
 use crate::connection::Client;
 use crate::failure::RemoteFailure;
@@ -74,12 +75,19 @@ impl Client {
         let face = host
             .questions()
             .attach_to_call(topics, server.clone(), number);
-        tokio::select! {
+        let asked = Mutex::new(None);
+        let answered = tokio::select! {
             answered = answered => answered,
-            () = self.questions(id, face, wanted.approved) => {
+            () = self.questions(id, face, wanted.approved, &asked) => {
                 Err(RemoteFailure::unexpected("the host has ended"))
             }
+        };
+        // The call may end before it is noticed that its question was answered elsewhere.
+        let unclosed = asked.lock().take();
+        if let Some(question) = unclosed {
+            self.tell_closed(id, question).await;
         }
+        answered
     }
 
     async fn make(
@@ -134,9 +142,15 @@ impl Client {
         })?)
     }
 
-    /// Passes on the questions about one call. A yes that was given beforehand is for that call and
-    /// no other.
-    async fn questions(&self, id: u64, mut face: Attached, approved: bool) {
+    /// Passes on the questions about one call, and keeps in mind which of them the client still
+    /// thinks is open. A yes that was given beforehand is for that call and no other.
+    async fn questions(
+        &self,
+        id: u64,
+        mut face: Attached,
+        approved: bool,
+        asked: &Mutex<Option<u64>>,
+    ) {
         while let Some(question) = face.next().await {
             let questions = self.service.host.questions().clone();
             if approved && matches!(question.kind, QuestionKind::Approval(_)) {
@@ -149,13 +163,19 @@ impl Client {
                 continue;
             }
             self.ask(id, &question).await;
+            *asked.lock() = Some(question.id);
             questions.closed(question.id).await;
-            self.tell(&Reply {
-                closed: Some(question.id),
-                ..Reply::to(id)
-            })
-            .await;
+            self.tell_closed(id, question.id).await;
+            *asked.lock() = None;
         }
+    }
+
+    async fn tell_closed(&self, id: u64, question: u64) {
+        self.tell(&Reply {
+            closed: Some(question),
+            ..Reply::to(id)
+        })
+        .await;
     }
 
     async fn ask(&self, id: u64, question: &Question) {
