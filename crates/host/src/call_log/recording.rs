@@ -59,7 +59,7 @@ pub(super) struct EndedCall {
     pub(super) outcome: Outcome,
     pub(super) notes: Notes,
     /// The beginning, if it was not handed over yet.
-    pub(super) began: Option<Box<BeganCall>>,
+    pub(super) began: Option<BeganCall>,
 }
 
 impl EndedCall {
@@ -119,29 +119,31 @@ struct Active {
     log: CallLog,
     key: u64,
     began_at: Instant,
+    began_ms: u64,
     /// What is said on the way, if anything can be.
     progress: Option<ProgressLog>,
     /// The beginning, until it is handed over.
-    began: Option<Box<BeganCall>>,
+    began: Option<BeganCall>,
 }
 
 impl Recording {
     /// Begins to record a call, if there is a log.
     pub(crate) fn begin(log: Option<&CallLog>, wanted: impl FnOnce() -> WantedRecord) -> Self {
         Self(log.map(|log| {
-            let key = log.next_key();
+            let (key, began_ms) = (log.next_key(), now_ms());
             Box::new(Active {
                 log: log.clone(),
                 key,
                 began_at: Instant::now(),
+                began_ms,
                 progress: None,
-                began: Some(Box::new(BeganCall {
+                began: Some(BeganCall {
                     key,
-                    at_ms: now_ms(),
+                    at_ms: began_ms,
                     wanted: wanted(),
                     server: None,
                     claims_read_only: false,
-                })),
+                }),
             })
         }))
     }
@@ -199,10 +201,12 @@ impl Drop for Recording {
 
 impl Active {
     fn end(mut self, outcome: Outcome) {
+        let took = self.began_at.elapsed();
+        let took_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
         let ended = EndedCall {
             key: self.key,
-            at_ms: now_ms(),
-            took: self.began_at.elapsed(),
+            at_ms: self.began_ms.saturating_add(took_ms),
+            took,
             outcome,
             notes: match &self.progress {
                 Some(progress) => std::mem::take(&mut *progress.notes.lock()),
@@ -210,7 +214,7 @@ impl Active {
             },
             began: self.began.take(),
         };
-        let Err(Message::Ended(mut ended)) = self.log.send(Message::Ended(Box::new(ended))) else {
+        let Err(Message::Ended(mut ended)) = self.log.send(Message::Ended(ended)) else {
             return;
         };
         // The ending matters more than a result that has no room.

@@ -134,12 +134,12 @@ impl Writer {
         match message {
             Message::Began(began) => {
                 let key = began.key;
-                let open = self.opened(*began);
+                let open = self.opened(began);
                 self.open.insert(key, open);
                 batch.begun.push(key);
             }
             Message::Ended(mut ended) => {
-                let began = ended.began.take().map(|began| self.opened(*began));
+                let began = ended.began.take().map(|began| self.opened(began));
                 // A beginning was handed over either before or with its end.
                 if let Some(open) = began.or_else(|| self.open.remove(&ended.key)) {
                     self.add_end(open, &ended, batch);

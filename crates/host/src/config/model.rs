@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 use std::time::Duration;
 
 use attache_client::Server;
@@ -27,9 +27,9 @@ pub struct Config {
     pub client: Option<Implementation>,
     /// The most bytes the cache may hold, all servers together.
     pub cache_bytes: u64,
-    /// How many programs may be starting at a time when many servers are wanted; read when a host
-    /// starts.
-    pub concurrent_starts: usize,
+    /// How many programs may be starting at a time when many servers are wanted; without it, as
+    /// many as suits the machine. Read when a host starts.
+    pub concurrent_starts: Option<usize>,
     /// What is written down of calls and servers, and where.
     pub log: LogRules,
     /// The model to talk to; nothing of it if the file does not say, or may not.
@@ -45,10 +45,6 @@ pub struct Config {
 
 /// What the cache holds unless configured: 64 MiB.
 const DEFAULT_CACHE_BYTES: u64 = 64 * 1024 * 1024;
-/// How many programs may be starting for each core, and at least, unless configured. A start is
-/// part computing, part waiting for files and the network.
-const STARTS_PER_CORE: usize = 2;
-const LEAST_STARTS: usize = 4;
 
 impl Default for Config {
     fn default() -> Self {
@@ -57,7 +53,7 @@ impl Default for Config {
             policy: PolicyRules::default(),
             client: None,
             cache_bytes: DEFAULT_CACHE_BYTES,
-            concurrent_starts: default_concurrent_starts(),
+            concurrent_starts: None,
             log: LogRules::default(),
             chat: ChatConfig::default(),
             speckit: SpeckitConfig::default(),
@@ -65,13 +61,6 @@ impl Default for Config {
             problems: Vec::new(),
         }
     }
-}
-
-fn default_concurrent_starts() -> usize {
-    // The system is asked in several files, so once is enough.
-    static CORES: LazyLock<usize> =
-        LazyLock::new(|| std::thread::available_parallelism().map_or(1, std::num::NonZero::get));
-    LEAST_STARTS.max(*CORES * STARTS_PER_CORE)
 }
 
 /// What is written down, and where.

@@ -113,7 +113,7 @@ fn read_root(root: &Section<'_>, origin: Origin, reading: &Reading<'_>, config: 
     if let Some(startup) = root.section("startup")
         && let Some(starts) = startup.number("concurrent")
     {
-        config.concurrent_starts = starts;
+        config.concurrent_starts = Some(starts);
     }
     if let Some(log) = root.section("log") {
         config.log.directory = log.path("directory");

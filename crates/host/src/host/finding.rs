@@ -74,11 +74,10 @@ impl Host {
         {
             return Ok(named(server_handle, own));
         }
-        let enabled = self.enabled();
-        if let [only] = enabled.as_slice() {
-            return Ok(named(only.clone(), name));
+        if let Some(only) = self.only_enabled() {
+            return Ok(named(only, name));
         }
-        let known: Vec<Known<T>> = enabled.into_iter().map(from_memory).collect();
+        let known: Vec<Known<T>> = self.enabled().into_iter().map(from_memory).collect();
         if let Some(found) = look_up(&known, name)? {
             return Ok(found);
         }
@@ -121,10 +120,10 @@ impl Host {
 
     /// The server of a resource: the one that lists it, or one with a template that fits.
     pub(super) async fn find_resource(&self, uri: &str) -> Result<Arc<ServerHandle>, Error> {
-        let enabled = self.enabled();
-        if let [only] = enabled.as_slice() {
-            return Ok(only.clone());
+        if let Some(only) = self.only_enabled() {
+            return Ok(only);
         }
+        let enabled = self.enabled();
         let known = each(enabled.clone(), known_quickly::<Resource>).await;
         let listed = owners(&known, |resource| resource.uri == uri);
         if let Some(owner) = one_owner(listed, uri)? {

@@ -594,6 +594,14 @@ impl Host {
         server_handles
     }
 
+    /// The only server that is switched on, if there is only one.
+    fn only_enabled(&self) -> Option<Arc<ServerHandle>> {
+        let all = self.inner.server_handles.read();
+        let mut enabled = all.values().filter(|it| it.is_enabled());
+        let first = enabled.next()?;
+        enabled.next().is_none().then(|| first.clone())
+    }
+
     fn known_server(&self, name: &str) -> Option<Arc<ServerHandle>> {
         self.inner.server_handles.read().get(name).cloned()
     }

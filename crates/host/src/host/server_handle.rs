@@ -57,6 +57,8 @@ pub(crate) struct ServerHandle {
     /// None for a server that has no pins.
     pinned_as: Option<PinnedServer>,
     refreshes: Mutex<[RefreshPlan; ListKind::ALL.len()]>,
+    /// Whether its tools were ever listed here; without that there are none to look for.
+    has_listed_tools: AtomicBool,
     /// The connection whose list changes are subscribed to.
     subscribed: Mutex<u64>,
     /// The log level that was set while the server ran, for its later connections.
@@ -85,6 +87,7 @@ pub(crate) struct RequestSpan<'a> {
     server_handle: &'a ServerHandle,
     number: u64,
     began: Instant,
+    since_ms: u64,
     ending: Option<Ending>,
 }
 
@@ -103,14 +106,12 @@ impl<'a> RequestSpan<'a> {
             }),
             origin: about.origin,
         };
-        server_handle
-            .shared
-            .events
-            .record(&server_handle.name, sent);
+        let events = &server_handle.shared.events;
         Self {
             server_handle,
             number: about.number,
             began: Instant::now(),
+            since_ms: events.sent(&server_handle.name, sent),
             ending: Some(Ending::Cancelled),
         }
     }
@@ -129,7 +130,8 @@ impl Drop for RequestSpan<'_> {
         let Self { server_handle, .. } = self;
         let after_ms = u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX);
         let events = &server_handle.shared.events;
-        events.ended(&server_handle.name, self.number, self.ending, after_ms);
+        let (number, ending) = (self.number, self.ending);
+        events.ended(&server_handle.name, number, ending, self.since_ms, after_ms);
     }
 }
 
@@ -183,6 +185,7 @@ impl ServerHandle {
                 epochs,
                 manifest,
                 refreshes: Mutex::default(),
+                has_listed_tools: AtomicBool::default(),
                 subscribed: Mutex::new(0),
                 log_level: Mutex::default(),
                 shared,
@@ -348,8 +351,8 @@ impl ServerHandle {
         let mut backoff: Option<Backoff> = None;
         for attempt in 1.. {
             let connection = supervised.ready_after(former, patience).await?;
-            let first_sent = *first_sent.get_or_insert_with(Instant::now);
             let span = RequestSpan::begin(self, about);
+            let first_sent = *first_sent.get_or_insert(span.began);
             let answer = CURRENT_REQUEST.scope(about.number, work(connection.client));
             let answer = answer.await;
             span.end(&answer);
@@ -483,6 +486,9 @@ impl ServerHandle {
         memory: Memory,
     ) -> Result<Fetched, Error> {
         self.refreshes()[T::KIND as usize].begins(Instant::now().into_std());
+        if T::KIND == ListKind::Tools {
+            self.has_listed_tools.store(true, Ordering::Release);
+        }
         let connection = self.connection_after(0, patience).await?;
         if !connection.client.offers(T::METHOD) {
             let nothing = Fetched::new(T::into_cached(Entries::default()), Lifetimes::default());
@@ -547,6 +553,9 @@ impl ServerHandle {
 
     /// The tools as a call is checked against them: known and not outdated, or fetched a moment ago.
     pub(crate) fn known_to_calls(&self) -> Option<Arc<Entries<Tool>>> {
+        if !self.has_listed_tools.load(Ordering::Acquire) {
+            return None;
+        }
         let key = self.key(What::List(ListKind::Tools));
         let cache = &self.shared.cache;
         let cached = cache.remembered_or_lately(&key, &self.epochs, CHECKED_AGAIN_AFTER)?;

@@ -68,7 +68,7 @@ pub(crate) struct State {
 pub(crate) struct Parts {
     pub(crate) identity: Option<Implementation>,
     pub(crate) cache_bytes: u64,
-    pub(crate) concurrent_starts: usize,
+    pub(crate) concurrent_starts: Option<usize>,
     pub(crate) askable: Askable,
     /// How many events are kept without a reader.
     pub(crate) kept_events: Option<usize>,
@@ -80,6 +80,16 @@ pub(crate) struct Parts {
     pub(crate) pins: Arc<Pins>,
     pub(crate) answers: Arc<Answers>,
     pub(crate) rules: PolicyRules,
+}
+
+/// How many programs may be starting for each core, and at least, unless configured. A start is
+/// part computing, part waiting for files and the network.
+const STARTS_PER_CORE: usize = 2;
+const LEAST_STARTS: usize = 4;
+
+fn usual_concurrent_starts() -> usize {
+    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    LEAST_STARTS.max(cores * STARTS_PER_CORE)
 }
 
 impl Shared {
@@ -106,8 +116,11 @@ impl Shared {
             probes: parts.probes,
             pins: parts.pins,
             answers: parts.answers,
-            // Without a place, no list would ever end.
-            start_places: Arc::new(Semaphore::new(parts.concurrent_starts.max(1))),
+            start_places: Arc::new(Semaphore::new(match parts.concurrent_starts {
+                // Without a place, no list would ever end.
+                Some(starts) => starts.max(1),
+                None => usual_concurrent_starts(),
+            })),
             gate: RwLock::new(Arc::new(gate)),
         }
     }

@@ -165,7 +165,7 @@ fn programs_that_are_wanted_together_start_one_after_another_and_all_answer() {
             .iter()
             .map(|(name, launch)| config_of(name, launch));
         let mut config = crate::support::config(servers);
-        config.concurrent_starts = 1;
+        config.concurrent_starts = Some(1);
         let host = attache_host::Host::builder().config(config).start();
         let mut events = host.events();
         let tools = within("list", host.list_tools()).await.unwrap();
