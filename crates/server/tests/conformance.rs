@@ -142,19 +142,24 @@ fn start_bridged() -> (Running, String) {
         .stderr(Stdio::null())
         .spawn()
         .unwrap();
-    let running = Running(child);
+    let mut running = Running(child);
     let deadline = Instant::now() + Duration::from_secs(30);
     while TcpStream::connect(address).is_err() {
+        let ended = running.0.try_wait().unwrap();
+        assert!(ended.is_none(), "the bridge has ended: {ended:?}");
         assert!(Instant::now() < deadline, "the bridge does not listen");
         std::thread::sleep(Duration::from_millis(50));
     }
     (running, format!("http://{address}/mcp"))
 }
 
+/// A port for a program that cannot choose one. It lies below those that the system gives away, so
+/// that no connection of another test takes it before the program does.
 fn free_port() -> SocketAddr {
-    TcpListener::bind("127.0.0.1:0")
-        .unwrap()
-        .local_addr()
+    let first = 20_000 + u16::try_from(std::process::id() % 10_000).unwrap();
+    (first..first + 100)
+        .map(|port| SocketAddr::from(([127, 0, 0, 1], port)))
+        .find(|address| TcpListener::bind(address).is_ok())
         .unwrap()
 }
 
