@@ -76,7 +76,8 @@ impl Interrupts {
 
 #[cfg(unix)]
 mod platform {
-    use std::io;
+    use std::fs::File;
+    use std::io::{self, Read as _};
     use std::sync::Arc;
 
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -88,6 +89,8 @@ mod platform {
 
     /// The signals that ask a program to stop.
     const STOPPING: [i32; 3] = [SIGINT, SIGTERM, SIGHUP];
+    /// How much of what the system tells of this process is read.
+    const STATUS_ROOM: usize = 8 * 1024;
 
     /// Passes the first signal on. A second one is handled inside the signal handler, so that it
     /// works even while this thread is stuck in a write that is not read.
@@ -121,7 +124,13 @@ mod platform {
     /// The signals that this process was started to ignore, one bit each; none where the system
     /// does not tell.
     pub(crate) fn ignored_signals() -> u64 {
-        let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+        let mut status = String::with_capacity(STATUS_ROOM);
+        // The system does not say how long it is, and every read has it written anew.
+        let read = File::open("/proc/self/status")
+            .and_then(|file| file.take(STATUS_ROOM as u64).read_to_string(&mut status));
+        if read.is_err() {
+            return 0;
+        }
         let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
         mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok())
             .unwrap_or(0)

@@ -46,9 +46,9 @@ fn main() -> ExitCode {
     match runtime(&invocation).enable_all().build() {
         Ok(runtime) => {
             let exit = runtime.block_on(commands::run(invocation));
-            // A thread may still wait for the answer to a question, which has no use any more.
-            runtime.shutdown_background();
-            exit.into()
+            // Everything that matters is closed. The system frees the rest in one go, also a thread
+            // that still waits for the answer to a question.
+            std::process::exit(exit as i32)
         }
         Err(error) => {
             let failure = Failure::unexpected(format!("cannot start the runtime: {error}"));
