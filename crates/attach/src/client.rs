@@ -33,7 +33,6 @@ use crate::wire::{
 #[derive(Clone, Debug)]
 pub struct RemoteHost {
     link: Arc<Link>,
-    welcome: Arc<Welcome>,
 }
 
 /// The contents of a resource.
@@ -64,22 +63,35 @@ impl RemoteHost {
     /// Connects to the process that keeps a configuration's servers, if there is one and it would
     /// start them as this program would.
     pub async fn connect(place: &Place) -> Option<Self> {
-        let host = Self::connect_to_any(place).await?;
-        host.welcome.refused.is_none().then_some(host)
+        let host = Self::begin(place).await?;
+        host.is_welcome().await.then_some(host)
     }
 
     /// Connects to whatever process there is, to ask about it or to end it.
-    pub async fn connect_to_any(place: &Place) -> Option<Self> {
-        let (link, welcome) = Link::open(place).await?;
-        Some(Self {
-            link,
-            welcome: Arc::new(welcome),
-        })
+    pub async fn connect_to_any(place: &Place) -> Option<(Self, Welcome)> {
+        let host = Self::begin(place).await?;
+        let welcome = host.link.greeted().await?.clone();
+        Some((host, welcome))
     }
 
-    /// What was greeted with.
-    pub fn welcome(&self) -> &Welcome {
-        &self.welcome
+    /// Connects without waiting to be greeted, so that a question can go along with the greeting.
+    /// It fails if the process turns out to be another one, or does not greet. What must not be done
+    /// by another one has to wait for [`is_welcome`](Self::is_welcome).
+    pub async fn begin(place: &Place) -> Option<Self> {
+        let link = Link::open(place).await?;
+        Some(Self { link })
+    }
+
+    /// Waits for the greeting: whether the process would start the servers as this program would.
+    pub async fn is_welcome(&self) -> bool {
+        let welcome = self.link.greeted().await;
+        welcome.is_some_and(|welcome| welcome.refused.is_none())
+    }
+
+    /// Whether it is known by now to be of no use.
+    pub fn is_useless(&self) -> bool {
+        let welcome = self.link.welcome();
+        self.link.is_closed() || welcome.is_some_and(|welcome| welcome.refused.is_some())
     }
 
     /// Resolves when the connection has ended, which is when the process has.

@@ -4,7 +4,7 @@
 //! the inbox of its request, one writes. A request that is dropped before its end is cancelled.
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use attache::protocol::Json;
@@ -13,6 +13,7 @@ use serde::Serialize;
 use tokio::io::{AsyncWriteExt as _, ReadHalf, split};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch};
 use tokio::task::JoinHandle;
+use tokio::time::Instant;
 
 use crate::Place;
 use crate::failure::RemoteError;
@@ -34,8 +35,18 @@ pub(crate) struct Link {
     /// a request, a cancel and the answers to its questions for each.
     room: Arc<Semaphore>,
     outgoing: mpsc::UnboundedSender<String>,
-    is_closed: watch::Receiver<bool>,
+    stage: watch::Receiver<Stage>,
+    welcome: Arc<OnceLock<Welcome>>,
     tasks: [JoinHandle<()>; 2],
+}
+
+/// Where a connection stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    /// The other side has not greeted yet.
+    Greeting,
+    Open,
+    Closed,
 }
 
 #[derive(Debug, Default)]
@@ -56,27 +67,29 @@ pub(crate) struct Pending {
 }
 
 impl Link {
-    /// Connects and greets. None if no process listens there that greets in time.
-    pub(crate) async fn open(place: &Place) -> Option<(Arc<Self>, Welcome)> {
-        let greeted = async {
-            let stream = connect(place).await.ok()?;
-            let (read, mut write) = split(stream);
-            let hello = line(&Hello {
-                attach: PROTOCOL,
-                version: env!("CARGO_PKG_VERSION").to_owned(),
-                key: Some(place.key().to_owned()),
-            });
-            write.write_all(hello.as_bytes()).await.ok()?;
-            let mut lines = Lines::new(read);
-            let welcome: Welcome = serde_json::from_slice(&lines.next().await?).ok()?;
-            Some((lines, write, welcome))
-        };
-        let greeted = tokio::time::timeout(GREETING, greeted).await;
-        let (lines, mut write, welcome) = greeted.ok().flatten()?;
+    /// Connects and greets; requests may follow at once. None if no process listens there. One that
+    /// does not greet in time is as good as closed.
+    pub(crate) async fn open(place: &Place) -> Option<Arc<Self>> {
+        let deadline = Instant::now() + GREETING;
+        let stream = tokio::time::timeout_at(deadline, connect(place)).await;
+        let (read, mut write) = split(stream.ok()?.ok()?);
         let table = Arc::new(Mutex::new(Table::default()));
-        let (closed, is_closed) = watch::channel(false);
+        let welcome = Arc::new(OnceLock::new());
+        let (stage_now, stage) = watch::channel(Stage::Greeting);
         let (outgoing, mut queue) = mpsc::unbounded_channel::<String>();
-        let reading = tokio::spawn(read(lines, table.clone(), closed));
+        let reader = Reader {
+            lines: Lines::new(read),
+            table: table.clone(),
+            welcome: welcome.clone(),
+            stage: stage_now,
+        };
+        let reading = tokio::spawn(reader.run(deadline));
+        // The queue has room for everything, and ends with the link.
+        let _ = outgoing.send(line(&Hello {
+            attach: PROTOCOL,
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            key: Some(place.key().to_owned()),
+        }));
         let writing = tokio::spawn(async move {
             while let Some(line) = queue.recv().await {
                 // The reading task tells of the end.
@@ -89,10 +102,24 @@ impl Link {
             table,
             room: Arc::new(Semaphore::new(MOST_REQUESTS)),
             outgoing,
-            is_closed,
+            stage,
+            welcome,
             tasks: [reading, writing],
         };
-        Some((Arc::new(link), welcome))
+        Some(Arc::new(link))
+    }
+
+    /// What the other side has greeted with so far.
+    pub(crate) fn welcome(&self) -> Option<&Welcome> {
+        self.welcome.get()
+    }
+
+    /// Waits for the greeting. None if there will be none.
+    pub(crate) async fn greeted(&self) -> Option<&Welcome> {
+        let mut stage = self.stage.clone();
+        // The reading task says so, or is gone.
+        let _ = stage.wait_for(|stage| *stage != Stage::Greeting).await;
+        self.welcome()
     }
 
     /// Sends a request as soon as there is room for one more.
@@ -142,9 +169,14 @@ impl Link {
 
     /// Resolves when the connection has ended.
     pub(crate) async fn closed(&self) {
-        let mut is_closed = self.is_closed.clone();
-        // The reading task says so as its last deed, or is gone.
-        let _ = is_closed.wait_for(|closed| *closed).await;
+        let mut stage = self.stage.clone();
+        // The reading task says so in the end, or is gone.
+        let _ = stage.wait_for(|stage| *stage == Stage::Closed).await;
+    }
+
+    /// Whether the connection has ended.
+    pub(crate) fn is_closed(&self) -> bool {
+        *self.stage.borrow() == Stage::Closed
     }
 }
 
@@ -224,36 +256,52 @@ impl Drop for Pending {
     }
 }
 
-/// Gives each line to its request until the connection ends.
-async fn read(
-    mut lines: Lines<ReadHalf<Stream>>,
+/// What reads: it gives each line to its request until the connection ends.
+struct Reader {
+    lines: Lines<ReadHalf<Stream>>,
     table: Arc<Mutex<Table>>,
-    closed: watch::Sender<bool>,
-) {
-    while let Some(line) = lines.next().await {
-        let Ok(reply) = serde_json::from_slice::<Reply>(&line) else {
-            break;
+    welcome: Arc<OnceLock<Welcome>>,
+    stage: watch::Sender<Stage>,
+}
+
+impl Reader {
+    async fn run(mut self, greeting_until: Instant) {
+        let greeting = tokio::time::timeout_at(greeting_until, self.lines.next()).await;
+        let greeting = greeting.ok().flatten();
+        if let Some(welcome) = greeting.and_then(|line| serde_json::from_slice(&line).ok()) {
+            // Nothing else sets it.
+            let _ = self.welcome.set(welcome);
+            // The link may be gone.
+            let _ = self.stage.send(Stage::Open);
+            self.pass_on().await;
+        }
+        let open = {
+            let mut table = self.table.lock();
+            table.is_closed = true;
+            std::mem::take(&mut table.open)
         };
-        let inbox = reply.id.and_then(|id| {
-            let mut table = table.lock();
-            match reply.is_end() {
-                true => table.open.remove(&id),
-                false => table.open.get(&id).cloned(),
+        for inbox in open.into_values() {
+            inbox.lose();
+        }
+        let _ = self.stage.send(Stage::Closed);
+    }
+
+    async fn pass_on(&mut self) {
+        while let Some(line) = self.lines.next().await {
+            let Ok(reply) = serde_json::from_slice::<Reply>(&line) else {
+                return;
+            };
+            let inbox = reply.id.and_then(|id| {
+                let mut table = self.table.lock();
+                match reply.is_end() {
+                    true => table.open.remove(&id),
+                    false => table.open.get(&id).cloned(),
+                }
+            });
+            // A request that was dropped hears nothing more.
+            if let Some(inbox) = inbox {
+                inbox.put(reply, line.len());
             }
-        });
-        // A request that was dropped hears nothing more.
-        if let Some(inbox) = inbox {
-            inbox.put(reply, line.len());
         }
     }
-    let open = {
-        let mut table = table.lock();
-        table.is_closed = true;
-        std::mem::take(&mut table.open)
-    };
-    for inbox in open.into_values() {
-        inbox.lose();
-    }
-    // The link may be gone.
-    let _ = closed.send(true);
 }

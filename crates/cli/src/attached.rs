@@ -42,7 +42,7 @@ pub(crate) fn place_of_running(configuration: &Configuration, loaded: &Loaded) -
 pub(crate) async fn flushed(configuration: &Configuration) {
     if let Ok(Some(loaded)) = configuration.load()
         && let Some(place) = place_of_running(configuration, &loaded)
-        && let Some(host) = RemoteHost::connect_to_any(&place).await
+        && let Some((host, _)) = RemoteHost::connect_to_any(&place).await
     {
         // What a process has not written by then is not held against it.
         let _ = tokio::time::timeout(FLUSH_PATIENCE, host.flushed()).await;

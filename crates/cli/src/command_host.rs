@@ -3,6 +3,7 @@
 //! Stands between a command and its servers. Owns what happens besides the command's own requests:
 //! signals, the servers' logs and stderr, questions to the user, and the end.
 
+use std::cell::{Cell, OnceCell};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,14 +14,16 @@ use attache::host::catalog::{Aggregate, Listable, Outcome, ServerAnswer};
 use attache::host::config::ServerName;
 use attache::host::events::{Event, EventKind};
 use attache::host::names::ToolName;
-use attache::host::snapshot::ServerState;
+use attache::host::snapshot::{ServerSnapshot, ServerState};
 use attache::host::{Accounts, Error, Host, ReadAnswer};
 use attache::protocol::{GetPromptResult, Json, LogLevel, Payload, ProgressParams};
 use attache_attach::{Found, RemoteCall, RemoteError, RemoteHost};
+use parking_lot::Mutex;
 use tokio::task::JoinHandle;
 
 use crate::ask::{self, Asker, Consent, Face, TerminalQuestions};
 use crate::attached;
+use crate::caller::{self, Caller};
 use crate::configuration::problem_failure;
 use crate::failure::{self, Failure};
 use crate::interrupt::Interrupts;
@@ -52,7 +55,10 @@ const WIDEST_NAME: usize = 24;
 
 /// A command's servers.
 pub(crate) struct CommandHost {
-    pub(crate) host: Host,
+    own: OnceCell<OwnHost>,
+    /// What becomes its own host when the process that keeps the servers cannot help.
+    spare: Cell<Option<(ServerSelection, Asker)>>,
+    names: Vec<ServerName>,
     /// Servers that are written down wrongly, by name, and what to say about each.
     pub(crate) misconfigured: Vec<(String, Failure)>,
     /// Servers inside this executable that take part only by name.
@@ -66,15 +72,43 @@ pub(crate) struct CommandHost {
     attached: Option<RemoteHost>,
     timeout: Option<Duration>,
     is_approved: bool,
+}
+
+/// A host inside of this process, and what goes with it.
+struct OwnHost {
+    host: Host,
     listener: Option<JoinHandle<()>>,
     /// What answers questions.
     face: Option<JoinHandle<()>>,
     recording: Option<HostRecording>,
 }
 
+impl OwnHost {
+    fn open(selection: ServerSelection, asker: Asker, output: &Output) -> Result<Self, Failure> {
+        let consent = match selection.is_approved() {
+            true => Consent::Given,
+            false => Consent::Asked,
+        };
+        let log_level = selection.log_level();
+        let recording = HostRecording::of(&selection)?;
+        let host = selection.host()?.askable(asker.askable()).start();
+        let recording = recording.map(|recording| recording.follow(host.frames()));
+        let face = Face::attach(host.questions(), asker, consent);
+        let face = face.map(|face| tokio::spawn(face.run()));
+        let listener = listen(&host, log_level, output);
+        Ok(Self {
+            host,
+            listener,
+            face,
+            recording,
+        })
+    }
+}
+
 impl CommandHost {
     /// Makes the servers ready to be used. None is started before it is needed.
-    /// With a process that keeps them running, most requests go there.
+    /// With a process that keeps them running, requests go there, and a host of the command's own
+    /// is opened for what cannot be done there only.
     pub(crate) fn open(
         selection: ServerSelection,
         attached: Option<RemoteHost>,
@@ -90,10 +124,6 @@ impl CommandHost {
         output: &Output,
         asker: Asker,
     ) -> Result<Self, Failure> {
-        let selection = match attached {
-            Some(_) => selection.lazily(),
-            None => selection,
-        };
         let interrupts = Interrupts::listen()?;
         let misconfigured = selection
             .misconfigured()
@@ -109,21 +139,16 @@ impl CommandHost {
             .into_iter()
             .find(|form| *form != ShutdownForm::Close)
             .unwrap_or(ShutdownForm::Close);
-        let (is_approved, log_level) = (selection.is_approved(), selection.log_level());
-        let timeout = selection.timeout();
-        let recording = HostRecording::of(&selection)?;
-        let builder = selection.host()?.askable(asker.askable());
-        let host = builder.start();
-        let recording = recording.map(|recording| recording.follow(host.frames()));
-        let consent = match is_approved {
-            true => Consent::Given,
-            false => Consent::Asked,
+        let (is_approved, timeout) = (selection.is_approved(), selection.timeout());
+        let names = selection.names();
+        let (own, spare) = match attached {
+            Some(_) => (OnceCell::new(), Some((selection.lazily(), asker)).into()),
+            None => (OwnHost::open(selection, asker, output)?.into(), None.into()),
         };
-        let face = Face::attach(host.questions(), asker, consent);
-        let face = face.map(|face| tokio::spawn(face.run()));
-        let listener = listen(&host, log_level, output);
         Ok(Self {
-            host,
+            own,
+            spare,
+            names,
             misconfigured,
             waiting,
             accounts,
@@ -133,16 +158,32 @@ impl CommandHost {
             attached,
             timeout,
             is_approved,
-            listener,
-            face,
-            recording,
         })
+    }
+
+    /// The command's own host.
+    pub(crate) fn host(&self) -> Result<&Host, Failure> {
+        let opened = match (self.own.get(), self.spare.take()) {
+            (None, Some((selection, asker))) => {
+                let opened = OwnHost::open(selection, asker, &self.output)?;
+                Some(self.own.get_or_init(|| opened))
+            }
+            (opened, _) => opened,
+        };
+        let opened = opened.ok_or_else(|| Failure::unexpected("there is no host"))?;
+        Ok(&opened.host)
+    }
+
+    /// The names of all servers.
+    pub(crate) fn server_names(&self) -> &[ServerName] {
+        &self.names
     }
 
     /// Has all servers send their logs from this level on.
     pub(crate) async fn set_log_level(&self, level: LogLevel) -> Result<(), Failure> {
-        for server in self.host.server_names() {
-            let set = self.host.set_log_level(server.as_str(), level);
+        let host = self.host()?;
+        for server in self.server_names() {
+            let set = host.set_log_level(server.as_str(), level);
             let outcome = tokio::select! {
                 biased;
                 outcome = set => outcome,
@@ -191,16 +232,17 @@ impl CommandHost {
         let Some(server) = self.only_server() else {
             return Ok(Ok(()));
         };
+        let host = self.host()?;
         tokio::select! {
             biased;
-            ready = self.host.ready(server.as_str()) => Ok(ready),
+            ready = host.ready(server.as_str()) => Ok(ready),
             () = self.interrupts.raised() => Err(self.cancelled()),
         }
     }
 
     /// The process that keeps the servers running, if there is one.
     pub(crate) fn attached(&self) -> Option<&RemoteHost> {
-        self.attached.as_ref()
+        self.attached.as_ref().filter(|it| !it.is_useless())
     }
 
     /// What the process that keeps the servers running answers. None if there is none, or it cannot
@@ -209,7 +251,7 @@ impl CommandHost {
         &self,
         ask: impl AsyncFnOnce(&RemoteHost, Option<&str>) -> Result<T, RemoteError>,
     ) -> Result<Option<T>, Failure> {
-        let Some(attached) = &self.attached else {
+        let Some(attached) = self.attached() else {
             return Ok(None);
         };
         let server = self.only_server();
@@ -286,13 +328,16 @@ impl CommandHost {
         way: Way,
         on_progress: Option<impl FnMut(ProgressParams)>,
     ) -> Result<Option<Payload>, Failure> {
-        let Some(attached) = &self.attached else {
+        let Some(attached) = self.attached_for_calls().await? else {
             return Ok(None);
         };
         let call = RemoteCall {
             progress: on_progress.is_some(),
             task: way == Way::Task,
-            ..self.remote_call(tool, arguments)
+            server: tool.server.to_string(),
+            tool: tool.tool.clone(),
+            arguments: arguments.clone(),
+            ..self.remote_call()
         };
         let terminal = TerminalQuestions::new(self.output.clone());
         let made = async {
@@ -304,13 +349,10 @@ impl CommandHost {
         made.map(Some).map_err(failed)
     }
 
-    /// A call as that process is asked for it.
-    pub(crate) fn remote_call(&self, tool: &ToolName, arguments: &Json) -> RemoteCall {
+    /// What that process is told about any call of this command.
+    fn remote_call(&self) -> RemoteCall {
         let timeout = self.timeout.map(|it| it.as_millis());
         RemoteCall {
-            server: tool.server.to_string(),
-            tool: tool.tool.clone(),
-            arguments: arguments.clone(),
             timeout_ms: timeout.map(|it| u64::try_from(it).unwrap_or(u64::MAX)),
             approved: self.is_approved,
             questions: match self.output.can_ask() {
@@ -319,6 +361,29 @@ impl CommandHost {
             },
             ..RemoteCall::default()
         }
+    }
+
+    /// Makes many calls, where the others are made.
+    pub(crate) async fn caller(&self) -> Result<Caller, Failure> {
+        let Some(attached) = self.attached_for_calls().await? else {
+            return Ok(Caller::Own(self.host()?.clone()));
+        };
+        Ok(Caller::Attached(Arc::new(caller::Attached {
+            host: attached.clone(),
+            usual: self.remote_call(),
+            terminal: TerminalQuestions::new(self.output.clone()),
+            servers: self.names.clone(),
+            found: Mutex::default(),
+        })))
+    }
+
+    /// The process that keeps the servers running, if it is surely the right one.
+    async fn attached_for_calls(&self) -> Result<Option<&RemoteHost>, Failure> {
+        let Some(attached) = &self.attached else {
+            return Ok(None);
+        };
+        let is_welcome = self.unless_interrupted(attached.is_welcome()).await?;
+        Ok(is_welcome.then_some(attached))
     }
 
     async fn unless_interrupted<T>(&self, work: impl Future<Output = T>) -> Result<T, Failure> {
@@ -346,7 +411,7 @@ impl CommandHost {
 
     /// The only server there is, if there is only one.
     pub(crate) fn only_server(&self) -> Option<ServerName> {
-        match self.host.server_names().as_slice() {
+        match self.names.as_slice() {
             [only] if self.misconfigured.is_empty() => Some(only.clone()),
             _ => None,
         }
@@ -354,8 +419,7 @@ impl CommandHost {
 
     /// The width of a column with the names of all servers, and of these.
     pub(crate) fn name_column(&self, more: &[&str]) -> usize {
-        let names = self.host.server_names();
-        let names = names.iter().map(ServerName::as_str);
+        let names = self.names.iter().map(ServerName::as_str);
         let misconfigured = self.misconfigured.iter().map(|(name, _)| name.as_str());
         let more = more.iter().copied();
         width(names.chain(misconfigured).chain(more), WIDEST_NAME)
@@ -363,9 +427,9 @@ impl CommandHost {
 
     /// What becomes of a command that a person stops.
     pub(crate) fn cancelled(&self) -> Failure {
-        let servers = self.host.snapshot().servers;
-        let is_ready = |state| state == ServerState::Ready;
-        let failure = match servers.iter().any(|server| is_ready(server.state)) {
+        let servers = self.own.get().map(|own| own.host.snapshot().servers);
+        let is_ready = |server: &ServerSnapshot| server.state == ServerState::Ready;
+        let failure = match servers.is_none_or(|servers| servers.iter().any(is_ready)) {
             true => failure::cancelled(),
             false => Failure {
                 message: "the request was cancelled before the server was ready; it was stopped"
@@ -383,22 +447,25 @@ impl CommandHost {
     /// does not leave at once is left to the guardian, which takes it and everything it started
     /// down within two seconds of our exit; where there is no guardian, this waits for that.
     pub(crate) async fn close(self) {
-        let names = self.host.server_names();
+        let Some(own) = self.own.into_inner() else {
+            return;
+        };
+        let names = own.host.server_names();
         let running = names
             .into_iter()
-            .filter_map(|name| Some((self.host.running(name.as_str())?, name)));
+            .filter_map(|name| Some((own.host.running(name.as_str())?, name)));
         let running: Vec<(Client, ServerName)> = running.collect();
         let patience = match self.shutdown {
             ShutdownForm::Close if is_guarded() => CLOSE_PATIENCE,
             _ => Duration::MAX,
         };
-        if tokio::time::timeout(patience, self.host.close())
+        if tokio::time::timeout(patience, own.host.close())
             .await
             .is_err()
         {
-            let _ = tokio::time::timeout(WRITE_PATIENCE, self.host.flushed()).await;
+            let _ = tokio::time::timeout(WRITE_PATIENCE, own.host.flushed()).await;
         }
-        if let Some(log) = self.host.call_log()
+        if let Some(log) = own.host.call_log()
             && let Some(problem) = log.problem()
         {
             let folder = log.folder().display();
@@ -408,10 +475,10 @@ impl CommandHost {
         if self.output.verbosity == Verbosity::Verbose {
             tokio::time::sleep(STDERR_PATIENCE).await;
         }
-        for task in [&self.listener, &self.face].into_iter().flatten() {
+        for task in [&own.listener, &own.face].into_iter().flatten() {
             task.abort();
         }
-        if let Some(recording) = self.recording {
+        if let Some(recording) = own.recording {
             recording.finish(&self.output).await;
         }
         for (client, name) in running {

@@ -10,6 +10,7 @@ mod arguments;
 mod ask;
 mod attached;
 mod base64;
+mod caller;
 mod command_host;
 mod commands;
 mod configuration;

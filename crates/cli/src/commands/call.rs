@@ -95,14 +95,14 @@ impl Verb for Call {
                 Some(found) => ToolName::new(found.server, found.entry.name),
                 None => {
                     session
-                        .run(session.host.resolve::<Tool>(&self.tool))
+                        .run(session.host()?.resolve::<Tool>(&self.tool))
                         .await?
                 }
             };
             (found.server, found.tool, Form::any(), None, Way::Request)
         } else {
             let (server, tool) = listing::find::<Tool>(&self.tool, "tool", session, output).await?;
-            let way = way_of(&tool, server.as_str(), session);
+            let way = way_of(&tool, server.as_str(), session)?;
             let form = Form::of_tool(&tool);
             (server, tool.name, form, tool.output_schema, way)
         };
@@ -126,22 +126,22 @@ impl Verb for Call {
         }
         let progress = output.progress(&name, self.progress.progress);
         // What a person types is its own consent; pins, `deny` and `ask` hold all the same.
-        let request = session
-            .host
-            .call(tool.clone(), arguments)
-            .origin(CallOrigin::Person);
+        let request = || {
+            let call = session.host()?.call(tool.clone(), arguments);
+            Ok::<_, Failure>(call.origin(CallOrigin::Person))
+        };
         let elsewhere = session.call_by_attached(&tool, arguments, way, progress.listener());
         let payload = match (progress.during(elsewhere).await?, way) {
             (Some(payload), _) => payload,
             (None, Way::Request) => {
                 let request = match progress.listener() {
-                    Some(listener) => request.on_progress(listener),
-                    None => request,
+                    Some(listener) => request()?.on_progress(listener),
+                    None => request()?,
                 };
                 progress.during(session.run(request.raw())).await?
             }
             (None, Way::Task) => {
-                let work = as_task(request, server.as_str(), session);
+                let work = as_task(request()?, server.as_str(), session);
                 progress.during(work).await?
             }
         };
@@ -185,20 +185,22 @@ impl Verb for Call {
     }
 }
 
-fn way_of(tool: &Tool, server: &str, session: &CommandHost) -> Way {
+fn way_of(tool: &Tool, server: &str, session: &CommandHost) -> Result<Way, Failure> {
     let execution = tool.execution.as_ref();
     let support = execution.and_then(|execution| execution.task_support.as_deref());
     if support != Some("required") {
-        return Way::Request;
+        return Ok(Way::Request);
     }
     // What its server speaks is known where it runs.
     if session.attached().is_some() {
-        return Way::Task;
+        return Ok(Way::Task);
     }
-    match session.host.running(server) {
-        Some(client) if client.revision().features().experimental_tasks => Way::Task,
-        _ => Way::Request,
-    }
+    let running = session.host()?.running(server);
+    let is_task = running.is_some_and(|client| client.revision().features().experimental_tasks);
+    Ok(match is_task {
+        true => Way::Task,
+        false => Way::Request,
+    })
 }
 
 /// Runs a tool as a task to its end. A task does not end with its request, so giving up means
@@ -208,7 +210,7 @@ async fn as_task(call: HostCall, server: &str, session: &CommandHost) -> Result<
         TaskStart::Finished(result) => result,
         TaskStart::Running(task) => {
             let longest = session
-                .host
+                .host()?
                 .config(server)?
                 .server
                 .settings

@@ -142,7 +142,7 @@ impl Verb for Chat {
         }
         let question = self.question(is_piped)?;
         let host = context.open(selection.kept()).await?;
-        let mut chat = Conversation::new(host.host.clone(), model, settings);
+        let mut chat = Conversation::new(host.host()?.clone(), model, settings);
         // A single question is kept only where it is asked to go on with something.
         if let (Some(sessions), Some(resume)) = (sessions, self.resumed()) {
             let name = resume.name(&sessions)?;

@@ -20,11 +20,11 @@ impl Verb for Down {
     async fn run(self, context: &Context) -> Result<(), Failure> {
         let output = &context.output;
         let place = place_of(&self.config.configuration()?)?;
-        let Some(attached) = RemoteHost::connect_to_any(&place).await else {
+        let Some((attached, welcome)) = RemoteHost::connect_to_any(&place).await else {
             let nothing = json!({"process": null});
             return output.done("no servers are kept running", &nothing);
         };
-        let process = attached.welcome().process;
+        let process = welcome.process;
         attached.shut_down().await;
         gone(&place).await?;
         let text = format!("process {process} and the servers it kept have ended");

@@ -85,13 +85,13 @@ pub(super) async fn fetch_and<T: Listable>(
         return list_of(list, session, output);
     }
     let (tell, mut told) = mpsc::unbounded_channel();
-    let list = waiting(session.host.list::<T>(), completeness);
+    let list = waiting(session.host()?.list::<T>(), completeness);
     let list = list.on_answer(move |one| {
         // The command may have ended and left the channel.
         let _ = tell.send(one);
     });
     let mut list = std::pin::pin!(list.into_future());
-    let mut waiting = Waiting::for_all(session, output);
+    let mut waiting = Waiting::for_all(session, output)?;
     let is_watched = waiting.is_watched();
     let mut known: Vec<Aggregate<T>> = Vec::new();
     let mut stopped = None;
@@ -373,9 +373,9 @@ pub(super) async fn find<T: Listable>(
         note_rejected(&found.server, what, &found.rejected, output);
         return Ok((found.server, found.entry));
     }
-    let name = session.run(session.host.resolve::<T>(given)).await?;
+    let name = session.run(session.host()?.resolve::<T>(given)).await?;
     let server = name.server.clone();
-    let list = session.host.list::<T>().server(server.as_str());
+    let list = session.host()?.list::<T>().server(server.as_str());
     let list = session.run(list).await?;
     for answer in list.servers {
         note_rejected(&server, what, &answer.rejected, output);
@@ -397,7 +397,6 @@ pub(super) async fn find<T: Listable>(
     }
     if let Some((unknown, _)) = given.split_once('/')
         && !session
-            .host
             .server_names()
             .iter()
             .any(|it| it.as_str() == unknown)

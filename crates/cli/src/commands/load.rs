@@ -4,13 +4,10 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use attache::host::names::ToolName;
-use attache::host::policy::CallOrigin;
-use attache::protocol::{CallToolResult, Json, Payload, ProgressParams};
+use attache::protocol::{CallToolResult, Json};
 use serde::Serialize;
 use tokio::task::JoinSet;
 
-use crate::ask::TerminalQuestions;
-use crate::attached::{call_failure, conclude};
 use crate::command_host::CommandHost;
 use crate::failure::{Exit, Failure, Kind};
 use crate::output::{Format, Output, Style, Text, json};
@@ -81,20 +78,21 @@ impl Load {
         let wanted = self.repeat.unwrap_or(1) as usize;
         // The start of the server is not the call's.
         if session.attached().is_none() {
-            let ready = session.host.ready(tool.server.as_str());
+            let ready = session.host()?.ready(tool.server.as_str());
             session.run(ready).await?;
         }
-        let terminal = TerminalQuestions::new(output.clone());
+        let caller = session.caller().await?;
         let (mut times, mut endings) = (Vec::with_capacity(wanted), BTreeMap::new());
         let mut under_way: JoinSet<(Duration, String)> = JoinSet::new();
         let (began, mut begun, mut stopped) = (Instant::now(), 0, false);
         while times.len() < wanted {
             while begun < wanted && under_way.len() < usize::from(self.concurrency) {
                 begun += 1;
-                let call = one_call(tool, arguments, session, &terminal);
+                let (caller, tool) = (caller.clone(), tool.to_string());
+                let arguments = arguments.clone();
                 under_way.spawn(async move {
                     let began = Instant::now();
-                    let ending = match call.await {
+                    let ending = match caller.call(&tool, arguments).await {
                         Ok(payload) => match payload.decode::<CallToolResult>() {
                             Ok(result) if result.is_error => "tool_failed".to_owned(),
                             Ok(_) => "result".to_owned(),
@@ -151,31 +149,6 @@ impl Load {
                 format!("{failed} of {} calls failed", times.len()),
             )),
         }
-    }
-}
-
-/// One of the calls, made by the process that keeps the servers running if there is one.
-fn one_call(
-    tool: &ToolName,
-    arguments: &Json,
-    session: &CommandHost,
-    terminal: &TerminalQuestions,
-) -> impl Future<Output = Result<Payload, Failure>> + Send + use<> {
-    let attached = session.attached().cloned();
-    let remote = session.remote_call(tool, arguments);
-    let terminal = terminal.clone();
-    let call = session.host.call(tool.clone(), arguments.clone());
-    let call = call.origin(CallOrigin::Person);
-    async move {
-        let Some(attached) = attached else {
-            return call.raw().await.map_err(Failure::from);
-        };
-        let made = async {
-            let call = attached.call(&remote).await?;
-            conclude(call, &attached, None::<fn(ProgressParams)>, &terminal).await
-        };
-        let failed = |error| call_failure(error, &remote.server);
-        made.await.map_err(failed)
     }
 }
 

@@ -192,14 +192,14 @@ async fn look(
     output: &Output,
     column: usize,
 ) -> Result<(Vec<Seen>, Option<Failure>), Failure> {
-    let host = &session.host;
+    let host = session.host()?;
     let (tell, mut told) = mpsc::unbounded_channel();
     let list = listing::waiting(host.list_tools(), completeness).on_answer(move |one| {
         // The command may have ended and left the channel.
         let _ = tell.send(one);
     });
     let mut list = std::pin::pin!(list.into_future());
-    let mut waiting = Waiting::for_all(session, output);
+    let mut waiting = Waiting::for_all(session, output)?;
     let prints = output.format == Format::Human;
     let is_watched = waiting.is_watched() && prints;
     let print = |seen: &Seen| output.text(&seen.text(column));
@@ -213,7 +213,7 @@ async fn look(
             biased;
             Some(one) = told.recv() => {
                 for answer in one.servers {
-                    looking.spawn(Looker::new(session, answer, one.entries.len()).run());
+                    looking.spawn(Looker::new(session, answer, one.entries.len())?.run());
                 }
             }
             Some(Ok((rank, server))) = looking.join_next(), if !looking.is_empty() => {
@@ -258,7 +258,7 @@ async fn look(
         let answer = answers.iter().find(|answer| answer.name == name).cloned();
         let tools = entries.iter().filter(|entry| entry.server == name).count();
         late.push(match answer {
-            Some(answer) => Looker::new(session, answer, tools).uncounted(state),
+            Some(answer) => Looker::new(session, answer, tools)?.uncounted(state),
             None => (usize::MAX, Seen::silent(state, host)),
         });
     }
@@ -298,13 +298,13 @@ struct Looker {
 }
 
 impl Looker {
-    fn new(session: &CommandHost, answer: ServerAnswer, tools: usize) -> Self {
-        Self {
-            host: session.host.clone(),
+    fn new(session: &CommandHost, answer: ServerAnswer, tools: usize) -> Result<Self, Failure> {
+        Ok(Self {
+            host: session.host()?.clone(),
             accounts: session.accounts.clone(),
             answer,
             tools,
-        }
+        })
     }
 
     /// Counts what it has, or finds out what ails it. With it goes its place among others.

@@ -195,9 +195,9 @@ impl Mock {
         let Some(server) = session.only_server() else {
             return Err(Failure::usage("several servers have that name"));
         };
-        session.run(session.host.ready(server.as_str())).await?;
+        session.run(session.host()?.ready(server.as_str())).await?;
         Ok(Arc::new(Real {
-            host: session.host.clone(),
+            host: session.host()?.clone(),
             server: server.to_string(),
         }))
     }

@@ -165,7 +165,7 @@ impl Context {
         // What servers write to stderr is seen only where they are started.
         let attached = match selection.shared() {
             Some(place) if self.output.verbosity == Verbosity::Normal => {
-                RemoteHost::connect(place).await
+                RemoteHost::begin(place).await
             }
             _ => None,
         };

@@ -25,7 +25,7 @@ impl Overview {
         let Some(server) = session.only_server() else {
             return Ok(());
         };
-        let running = session.host.running(server.as_str());
+        let running = session.host()?.running(server.as_str());
         let offers_tools = running.is_some_and(|client| client.capabilities().tools.is_some());
         if output.format == Format::Json || !offers_tools {
             return Ok(());
@@ -33,7 +33,7 @@ impl Overview {
         let listed = listing::fetch::<Tool>(completeness, session, output).await?;
         let mut text = Text::line("");
         text.append(tools::show(&listed, output.verbosity));
-        let config = session.host.config(server.as_str());
+        let config = session.host()?.config(server.as_str());
         if let Some(built_in) = config.ok().and_then(|config| BuiltIn::of(&config)) {
             text.end_line()
                 .faint("Try: ")

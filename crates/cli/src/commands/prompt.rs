@@ -49,7 +49,7 @@ impl Verb for Prompt {
         let result: GetPromptResult = match session.prompt_of_attached(&name, &arguments).await? {
             Some(result) => result,
             None => {
-                let request = session.host.prompt(name, arguments);
+                let request = session.host()?.prompt(name, arguments);
                 let request = match progress.listener() {
                     Some(listener) => request.on_progress(listener),
                     None => request,

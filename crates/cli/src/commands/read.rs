@@ -34,7 +34,7 @@ impl Verb for Read {
         let answer = match session.read_from_attached(&self.uri, None).await? {
             Some(answer) => answer,
             None => {
-                let request = session.host.read(&self.uri);
+                let request = session.host()?.read(&self.uri);
                 let request = match progress.listener() {
                     Some(listener) => request.on_progress(listener),
                     None => request,

@@ -68,7 +68,7 @@ impl Verb for Record {
             return Err(Failure::usage("a recording is of one server")
                 .hint("name it, or give its command after `--`"));
         };
-        session.run(session.host.ready(server.as_str())).await?;
+        session.run(session.host()?.ready(server.as_str())).await?;
         let lists = [
             listed::<Tool>(&server, session).await?,
             listed::<Resource>(&server, session).await?,
@@ -79,7 +79,7 @@ impl Verb for Record {
         let mut calls = 0;
         for (tool, arguments) in self.call {
             let name = ToolName::new(server.clone(), tool.as_str());
-            let call = session.host.call(name, arguments);
+            let call = session.host()?.call(name, arguments);
             match session.run(call.origin(CallOrigin::Person).raw()).await {
                 // What a server answers is recorded, whatever it is.
                 Ok(_) => calls += 1,
@@ -108,7 +108,7 @@ impl Verb for Record {
 
 /// Has a list sent; whether the server offers it.
 async fn listed<T: Listable>(server: &ServerName, session: &CommandHost) -> Result<bool, Failure> {
-    let list = session.host.list::<T>().server(server.as_str()).for_all();
+    let list = session.host()?.list::<T>().server(server.as_str()).for_all();
     let list = session.run(list).await?;
     for answer in list.servers {
         match (answer.outcome, answer.error) {

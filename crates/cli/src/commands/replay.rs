@@ -72,7 +72,7 @@ impl Verb for Replay {
             return Err(Failure::usage("a recording is of one server")
                 .hint("name it with --to, or give its command after `--`"));
         };
-        session.run(session.host.ready(server.as_str())).await?;
+        session.run(session.host()?.ready(server.as_str())).await?;
         let is_wanted = |it: &&Exchange| {
             let names = self.only.iter().map(String::as_str);
             is_repeatable(it)
@@ -145,7 +145,7 @@ async fn again(
             Value::to_json,
         );
         let call = session
-            .host
+            .host()?
             .call(name, arguments)
             .origin(CallOrigin::Program)
             .raw();
@@ -167,7 +167,7 @@ async fn again(
         }
     } else {
         let asked = mock::ask(
-            &session.host,
+            session.host()?,
             server,
             &exchange.method,
             Some(exchange.params.to_json()),

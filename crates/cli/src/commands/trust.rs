@@ -311,7 +311,7 @@ async fn approve_tools(
     let pins = selection.pins()?;
     // What is shown here must not be pinned before it is approved.
     let session = CommandHost::open(selection.unpinned(), None, output)?;
-    let config = session.host.config(server);
+    let config = session.host()?.config(server);
     let listed = listing::fetch::<Tool>(Completeness::WHOLE, &session, output).await;
     session.close().await;
     let (config, listed) = (config?, listed?);

@@ -124,7 +124,7 @@ impl Ui {
         }
         let asker = Asker::elsewhere(ASKABLE);
         let session = context.open_with(selection.kept(), asker).await?;
-        let backend = Backend::Own(OwnHost::new(session.host.clone()));
+        let backend = Backend::Own(OwnHost::new(session.host()?.clone()));
         Ok((backend, about))
     }
 }

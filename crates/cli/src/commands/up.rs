@@ -73,9 +73,9 @@ impl Verb for Up {
         if self.foreground {
             return serve(&configuration, &place, self.idle).await;
         }
-        if let Some(attached) = RemoteHost::connect_to_any(&place).await {
-            if attached.welcome().refused.is_none() {
-                let process = attached.welcome().process;
+        if let Some((attached, welcome)) = RemoteHost::connect_to_any(&place).await {
+            if welcome.refused.is_none() {
+                let process = welcome.process;
                 let text = format!("the servers are kept running already, by process {process}");
                 return output.done(&text, &json!({"process": process, "started": false}));
             }
@@ -148,8 +148,10 @@ impl Up {
 async fn started(place: &Place, child: &mut Child) -> Result<u32, Failure> {
     let listens = async {
         loop {
-            if let Some(attached) = RemoteHost::connect(place).await {
-                return Ok(attached.welcome().process);
+            if let Some((_, welcome)) = RemoteHost::connect_to_any(place).await
+                && welcome.refused.is_none()
+            {
+                return Ok(welcome.process);
             }
             if let Ok(Some(_)) = child.try_wait() {
                 let mut said = String::new();
@@ -238,7 +240,7 @@ struct KeptServer {
 }
 
 async fn status(place: &Place, output: &Output) -> Result<(), Failure> {
-    let Some(attached) = RemoteHost::connect_to_any(place).await else {
+    let Some((attached, welcome)) = RemoteHost::connect_to_any(place).await else {
         let message = "no servers are kept running";
         return Err(Failure::new(Kind::Connect, Exit::Unreachable, message)
             .hint("`attache up` starts them"));
@@ -250,7 +252,6 @@ async fn status(place: &Place, output: &Output) -> Result<(), Failure> {
         state: server.state,
         process_id: server.process_id,
     });
-    let welcome = attached.welcome();
     let unused = match welcome.refused.as_deref() {
         None => None,
         Some("version") => Some("it is of another version"),

@@ -43,15 +43,15 @@ enum Doing {
 
 impl Waiting {
     /// For all servers of a session.
-    pub(super) fn for_all(session: &CommandHost, output: &Output) -> Self {
-        let missing: BTreeSet<ServerName> = session.host.server_names().into_iter().collect();
-        Self {
-            host: session.host.clone(),
+    pub(super) fn for_all(session: &CommandHost, output: &Output) -> Result<Self, Failure> {
+        let missing: BTreeSet<ServerName> = session.server_names().iter().cloned().collect();
+        Ok(Self {
+            host: session.host()?.clone(),
             all: missing.len(),
             missing,
             board: output.board(),
             since: BTreeMap::new(),
-        }
+        })
     }
 
     /// Whether servers are printed as they answer, because a person looks on.

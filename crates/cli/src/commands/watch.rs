@@ -137,7 +137,7 @@ async fn begin(
         });
         return Ok(granted);
     }
-    let watch = session.host.watch_all(server.as_str(), part.clone());
+    let watch = session.host()?.watch_all(server.as_str(), part.clone());
     let mut watch = session.run(watch).await?;
     let granted = watch.granted().clone();
     tokio::spawn(async move {
@@ -167,15 +167,15 @@ async fn parts(
         ..filter.clone()
     };
     if lists != SubscriptionFilter::default() {
-        for server in session.host.server_names() {
-            parts.insert(server, lists.clone());
+        for server in session.server_names() {
+            parts.insert(server.clone(), lists.clone());
         }
     }
     for uri in filter.resource_subscriptions.iter().flatten() {
         let owner = async |host: &RemoteHost, _: Option<&str>| host.owner_of(uri).await;
         let owner = match session.ask_attached(owner).await? {
             Some(owner) => owner,
-            None => session.run(session.host.owner_of(uri)).await?,
+            None => session.run(session.host()?.owner_of(uri)).await?,
         };
         let part: &mut SubscriptionFilter = parts.entry(owner).or_default();
         let uris = part.resource_subscriptions.get_or_insert_default();
@@ -234,7 +234,7 @@ async fn show(
 async fn read_again(uri: &str, server: &str, session: &CommandHost) -> Result<ReadAnswer, Failure> {
     match session.read_from_attached(uri, Some(server)).await? {
         Some(answer) => Ok(answer),
-        None => session.run(session.host.read(uri).server(server)).await,
+        None => session.run(session.host()?.read(uri).server(server)).await,
     }
 }
 

@@ -124,7 +124,21 @@ fn commands_use_the_servers_that_are_kept_running() {
 fn a_command_says_the_same_whether_or_not_its_servers_are_kept_running() {
     let rules = "policy = { deny = [\"add\"], ask = [\"count\"] }\n";
     let kept = Kept::new("same", rules);
+    let calls = kept.home.path().join("calls.jsonl");
+    let lines = [
+        r#"{"tool":"echo","arguments":{"message":"one"}}"#,
+        r#"{"tool":"demo/echo","arguments":{"message":"two"}}"#,
+        r#"{"tool":"ecco"}"#,
+        r#"{"tool":"nobody/echo"}"#,
+        r#"{"tool":"add","arguments":{"a":1,"b":2}}"#,
+        r#"{"tool":"count","arguments":{"to":1}}"#,
+        "no call",
+    ];
+    std::fs::write(&calls, lines.join("\n")).unwrap();
+    let calls = calls.to_str().unwrap();
     let commands: &[&[&str]] = &[
+        &["batch", calls],
+        &["batch", calls, "--yes"],
         &["ls"],
         &["ls", "--json"],
         &["ls", "demo"],
@@ -196,6 +210,26 @@ fn the_same_call_again_and_again_is_made_there() {
     assert_eq!(document["calls"], 100);
     assert_eq!(document["endings"], json!({"result": 100}));
     assert_eq!(kept.sent("tools/call"), 100);
+    assert_eq!(kept.starts(), 1);
+}
+
+#[test]
+fn a_batch_is_made_there() {
+    let kept = Kept::new("batch-kept", "");
+    kept.up();
+    let calls = kept.home.path().join("calls.jsonl");
+    let line = |number: usize| format!(r#"{{"tool":"echo","arguments":{{"message":"{number}"}}}}"#);
+    let lines: Vec<_> = (1..=300).map(line).collect();
+    std::fs::write(&calls, lines.join("\n")).unwrap();
+    let batch = ["batch", calls.to_str().unwrap(), "--concurrency", "100"];
+    let made = kept.run(&batch).expect(0).stdout;
+    for (at, line) in made.lines().enumerate() {
+        let line: Value = serde_json::from_str(line).unwrap();
+        let number = (at + 1).to_string();
+        assert_eq!(line["result"]["content"][0]["text"], number, "{line}");
+    }
+    assert_eq!(made.lines().count(), 300);
+    assert_eq!(kept.sent("tools/call"), 300);
     assert_eq!(kept.starts(), 1);
 }
 

@@ -1,7 +1,9 @@
 //! The lines that come in, read on a thread of their own.
 
-use std::io::{self, BufRead, BufReader, Read};
+use std::io::{self, Read};
 
+use bytes::Bytes;
+use memchr::{memchr, memrchr};
 use parking_lot::Mutex;
 use tokio::sync::mpsc;
 
@@ -9,45 +11,64 @@ use super::CHUNK;
 use crate::failure::Failure;
 
 /// The longest line.
-const LONGEST_LINE: u64 = 64 * 1024 * 1024;
-/// How many lines are handed over at once, if so many are there, and how often that is done ahead.
-const LINES_AT_ONCE: usize = 64;
+const LONGEST_LINE: usize = 64 * 1024 * 1024;
+/// How many pieces of the input are read ahead.
 const READ_AHEAD: usize = 4;
 
 /// A line that was read, or why there is none.
-pub(super) type Line = Result<String, Failure>;
+pub(super) type Line = Result<Bytes, Failure>;
 
 /// Lines that are read on a thread of their own, because a terminal or a pipe can only be waited
-/// for. As many are handed over at once as are there.
+/// for. As many are handed over at once as are there, in one piece of memory.
 pub(super) struct Lines {
     ahead: Mutex<Ahead>,
-    further: tokio::sync::Mutex<mpsc::Receiver<Vec<Line>>>,
+    further: tokio::sync::Mutex<mpsc::Receiver<Piece>>,
 }
 
+/// What is handed over: whole lines, the last of which may lack its end, or a line that is none.
+type Piece = Result<Bytes, Failure>;
+
 /// The lines at hand.
+#[derive(Default)]
 struct Ahead {
-    lines: std::vec::IntoIter<Line>,
+    lines: Bytes,
+    spoilt: Option<Failure>,
     /// How many were given out.
     given: usize,
 }
 
 impl Ahead {
     fn next(&mut self) -> Option<(usize, Line)> {
-        let line = self.lines.next()?;
+        let line = match self.spoilt.take() {
+            Some(failure) => Err(failure),
+            None if self.lines.is_empty() => return None,
+            None => {
+                let end = memchr(b'\n', &self.lines).map_or(self.lines.len(), |at| at + 1);
+                Ok(self.lines.split_to(end))
+            }
+        };
         self.given += 1;
         Some((self.given, line))
+    }
+
+    fn is_empty(&self) -> bool {
+        self.lines.is_empty() && self.spoilt.is_none()
+    }
+
+    fn fill(&mut self, piece: Piece) {
+        match piece {
+            Ok(lines) => self.lines = lines,
+            Err(failure) => self.spoilt = Some(failure),
+        }
     }
 }
 
 impl Lines {
     pub(super) fn of(input: Box<dyn Read + Send>) -> Self {
         let (tell, further) = mpsc::channel(READ_AHEAD);
-        std::thread::spawn(move || read_all(input, &tell));
+        std::thread::spawn(move || read_all(input, |piece| tell.blocking_send(piece).is_ok()));
         Self {
-            ahead: Mutex::new(Ahead {
-                lines: Vec::new().into_iter(),
-                given: 0,
-            }),
+            ahead: Mutex::default(),
             further: tokio::sync::Mutex::new(further),
         }
     }
@@ -62,7 +83,7 @@ impl Lines {
                 return Ok(Some(next));
             }
             let mut further = self.further.lock().await;
-            if !self.ahead.lock().lines.as_slice().is_empty() {
+            if !self.ahead.lock().is_empty() {
                 // Another caller has waited for them.
                 continue;
             }
@@ -70,10 +91,10 @@ impl Lines {
             if must_wait {
                 waits(true)?;
             }
-            let Some(lines) = further.recv().await else {
+            let Some(piece) = further.recv().await else {
                 return Ok(None);
             };
-            self.ahead.lock().lines = lines.into_iter();
+            self.ahead.lock().fill(piece);
             if must_wait {
                 waits(false)?;
             }
@@ -81,60 +102,113 @@ impl Lines {
     }
 }
 
-fn read_all(input: Box<dyn Read + Send>, tell: &mpsc::Sender<Vec<Line>>) {
-    let mut input = BufReader::with_capacity(CHUNK, input);
-    let mut lines = Vec::new();
+/// Hands over all lines, until `tell` says that they are not wanted any more.
+fn read_all(mut input: impl Read, tell: impl Fn(Piece) -> bool) {
+    // What was read since the last end of a line.
+    let mut begun = Vec::new();
+    // The line that has begun is too long, and was told.
+    let mut is_passed_over = false;
     loop {
-        let is_last = match read_line(&mut input) {
-            Ok(Some(line)) => {
-                lines.push(line);
-                false
+        let before = begun.len();
+        begun.resize(before + CHUNK, 0);
+        let length = match input.read(&mut begun[before..]) {
+            Ok(length) => length,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {
+                begun.truncate(before);
+                continue;
             }
-            Ok(None) => true,
             Err(error) => {
-                lines.push(Err(Failure::usage(format!("cannot read on: {error}"))));
-                true
+                tell(Err(Failure::usage(format!("cannot read on: {error}"))));
+                return;
             }
         };
-        let is_full = lines.len() == LINES_AT_ONCE || !input.buffer().contains(&b'\n');
-        if is_last || is_full {
-            let told = tell.blocking_send(std::mem::take(&mut lines));
-            if told.is_err() || is_last {
+        begun.truncate(before + length);
+        if length == 0 {
+            if !begun.is_empty() && !is_passed_over {
+                tell(Ok(begun.into()));
+            }
+            return;
+        }
+        if is_passed_over {
+            let Some(end) = memchr(b'\n', &begun) else {
+                begun.clear();
+                continue;
+            };
+            begun.drain(..=end);
+            is_passed_over = false;
+        }
+        let searched = before.min(begun.len());
+        if let Some(end) = memrchr(b'\n', &begun[searched..]) {
+            let further = begun.split_off(searched + end + 1);
+            let lines = std::mem::replace(&mut begun, further);
+            if !tell(Ok(lines.into())) {
                 return;
             }
         }
-    }
-}
-
-fn read_line(input: &mut impl BufRead) -> io::Result<Option<Line>> {
-    let mut line = Vec::new();
-    let length = input.take(LONGEST_LINE).read_until(b'\n', &mut line)?;
-    Ok(match length as u64 {
-        0 => None,
-        LONGEST_LINE => {
-            if !line.ends_with(b"\n") {
-                input.skip_until(b'\n')?;
-            }
+        if begun.len() > LONGEST_LINE {
             let message = format!("a line is longer than {LONGEST_LINE} bytes");
-            Some(Err(Failure::usage(message)))
+            if !tell(Err(Failure::usage(message))) {
+                return;
+            }
+            begun = Vec::new();
+            is_passed_over = true;
         }
-        _ => {
-            let line = String::from_utf8(line);
-            Some(line.map_err(|_| Failure::usage("the line is not valid UTF-8")))
-        }
-    })
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    /// Gives its text in pieces of this length.
+    struct InPieces<'a>(&'a [u8], usize);
+
+    impl Read for InPieces<'_> {
+        fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+            let length = self.1.min(self.0.len()).min(into.len());
+            self.0.read(&mut into[..length])
+        }
+    }
+
+    /// The lines of an input, a question mark for each that is none.
+    fn lines(input: impl Read) -> Vec<String> {
+        let pieces = Mutex::new(Vec::new());
+        read_all(input, |piece| {
+            pieces.lock().push(piece);
+            true
+        });
+        let mut ahead = Ahead::default();
+        let mut lines = Vec::new();
+        for piece in pieces.into_inner() {
+            ahead.fill(piece);
+            while let Some((number, line)) = ahead.next() {
+                let line = line.map(|line| String::from_utf8_lossy(&line).into_owned());
+                lines.push(line.unwrap_or_else(|_| "?".to_owned()));
+                assert_eq!(number, lines.len());
+            }
+        }
+        lines
+    }
+
+    #[test]
+    fn lines_are_the_same_however_they_come() {
+        let text = b"one\n\ntwo and more\r\nthree";
+        for length in 1..=text.len() {
+            let found = lines(InPieces(text, length));
+            assert_eq!(found, ["one\n", "\n", "two and more\r\n", "three"]);
+        }
+        assert!(lines(&b""[..]).is_empty());
+        let long = format!("{}\nx\n", "y".repeat(3 * CHUNK));
+        assert_eq!(lines(long.as_bytes()).len(), 2);
+    }
+
     #[test]
     fn a_line_that_is_too_long_spoils_itself_only() {
-        let long = io::repeat(b'x').take(LONGEST_LINE + 7);
-        let mut input = BufReader::new(long.chain(&b"\n{}\n"[..]));
-        assert!(matches!(read_line(&mut input), Ok(Some(Err(_)))));
-        assert!(matches!(read_line(&mut input), Ok(Some(Ok(line))) if line == "{}\n"));
-        assert!(matches!(read_line(&mut input), Ok(None)));
+        let long = io::repeat(b'x').take(LONGEST_LINE as u64 + 2 * CHUNK as u64);
+        assert_eq!(lines(long.chain(&b"\n{}\n"[..])), ["?", "{}\n"]);
+        let fits = io::repeat(b'x').take(LONGEST_LINE as u64 - 1);
+        assert_eq!(lines(fits.chain(&b"\n{}\n"[..])).len(), 2);
+        let endless = io::repeat(b'x').take(LONGEST_LINE as u64 + 1);
+        assert_eq!(lines(endless), ["?"]);
     }
 }

@@ -10,10 +10,9 @@ use std::io::{IsTerminal as _, Read};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use attache::host::Host;
 use attache::host::config::ServerName;
-use attache::host::policy::CallOrigin;
 use attache::protocol::{CallToolResult, Json, Payload};
+use memchr::memchr2;
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use tokio::sync::Notify;
@@ -23,6 +22,7 @@ use self::lines::Lines;
 use self::printer::{Ended, Place, Printer};
 use super::{Context, Known, Typed, Verb};
 use crate::args::ServerArgs;
+use crate::caller::Caller;
 use crate::failure::{Exit, Failure, Kind};
 use crate::output::json::{self, ErrorBody};
 use crate::selection::built_in;
@@ -93,8 +93,8 @@ impl Verb for Batch {
         let selection = self.servers.selection()?.1.approved(self.yes);
         let session = context.open(selection).await?;
         let work = Arc::new(Work {
-            host: session.host.clone(),
-            known: session.host.server_names(),
+            caller: session.caller().await?,
+            known: session.server_names().to_vec(),
             lines: Lines::of(input),
             printer: Mutex::new(Printer::new(output.clone(), self.unordered)),
             room: Notify::new(),
@@ -139,7 +139,7 @@ fn not_all(message: String) -> Failure {
 /// What the callers share. As many of them as calls are made at a time take a line, make its call
 /// and print its ending, so that a call costs no task of its own.
 struct Work {
-    host: Host,
+    caller: Caller,
     known: Vec<ServerName>,
     lines: Lines,
     printer: Mutex<Printer>,
@@ -154,7 +154,7 @@ async fn make_calls(work: Arc<Work>) -> Result<(), Failure> {
             return Ok(());
         };
         let ended = match wanted {
-            Ok(wanted) => call(&work.host, place, wanted).await,
+            Ok(wanted) => call(&work.caller, place, wanted).await,
             Err(failure) => failed(place, None, &failure),
         };
         if work.printer.lock().end(place, ended)? {
@@ -190,10 +190,12 @@ impl Work {
 }
 
 /// The call of a line; none if it is empty.
-fn wanted(line: &str, known: &[ServerName]) -> Result<Option<Wanted>, Failure> {
-    if line.trim().is_empty() {
+fn wanted(line: &[u8], known: &[ServerName]) -> Result<Option<Wanted>, Failure> {
+    if line.trim_ascii().is_empty() {
         return Ok(None);
     }
+    let line = std::str::from_utf8(line);
+    let line = line.map_err(|_| Failure::usage("the line is not valid UTF-8"))?;
     let wanted: Wanted = serde_json::from_str(line).map_err(|error| {
         Failure::usage(format!("the line is no call: {error}"))
             .hint("a line is like {\"tool\":\"SERVER/TOOL\",\"arguments\":{}}")
@@ -214,12 +216,11 @@ fn is_left_out(server: &str, known: &[ServerName]) -> bool {
     built_in(server).is_some() && !known.iter().any(|name| name.as_str() == server)
 }
 
-async fn call(host: &Host, place: Place, wanted: Wanted) -> Ended {
+async fn call(caller: &Caller, place: Place, wanted: Wanted) -> Ended {
     let arguments = wanted.arguments.unwrap_or_else(empty_object);
-    let call = host.call(wanted.tool.as_str(), arguments);
-    let payload = match call.origin(CallOrigin::Person).raw().await {
+    let payload = match caller.call(&wanted.tool, arguments).await {
         Ok(payload) => payload,
-        Err(error) => return failed(place, Some(&wanted.tool), &error.into()),
+        Err(failure) => return failed(place, Some(&wanted.tool), &failure),
     };
     match ending(place, &wanted.tool, &payload) {
         Ok(ended) => ended,
@@ -235,10 +236,9 @@ fn ending(place: Place, tool: &str, payload: &Payload) -> Result<Ended, serde_js
     let has_failed = CallToolResult::says_failed(payload)?;
     let result = payload.text();
     // Line ends in JSON stand between values only, so they may go.
-    let has = |byte| result.as_bytes().contains(&byte);
-    let result = match has(b'\n') || has(b'\r') {
-        true => result.replace(['\n', '\r'], " ").into(),
-        false => result,
+    let result = match memchr2(b'\n', b'\r', result.as_bytes()) {
+        Some(_) => result.replace(['\n', '\r'], " ").into(),
+        None => result,
     };
     let (number, tool) = (place.line.to_string(), json::write(&tool));
     let line = [

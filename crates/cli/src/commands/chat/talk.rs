@@ -45,7 +45,7 @@ impl Talk {
         let candidates = Candidates::new(&folder);
         let lines = self.lines(candidates.clone());
         let host = self.host(context, lines.clone()).await?;
-        let mut chat = Conversation::new(host.host.clone(), self.model, self.settings);
+        let mut chat = Conversation::new(host.host()?.clone(), self.model, self.settings);
         if let Some(sessions) = self.sessions {
             let name = match &self.resume {
                 Some(resume) => resume.name(&sessions)?,
@@ -66,7 +66,7 @@ impl Talk {
             lines,
         };
         dialogue.greet();
-        let learning = tokio::spawn(learn(host.host.clone(), candidates));
+        let learning = tokio::spawn(learn(host.host()?.clone(), candidates));
         let ended = dialogue.talk(self.first).await;
         learning.abort();
         ended

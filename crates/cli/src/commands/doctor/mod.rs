@@ -131,8 +131,10 @@ async fn note_kept(selection: &ServerSelection, output: &Output) {
     let Some(place) = selection.shared() else {
         return;
     };
-    if let Some(kept) = RemoteHost::connect(place).await {
-        let process = kept.welcome().process;
+    if let Some((_, welcome)) = RemoteHost::connect_to_any(place).await
+        && welcome.refused.is_none()
+    {
+        let process = welcome.process;
         output.note(&format!(
             "process {process} keeps these servers running, and commands use them there; this starts \
              each once more to look at it. `attache down` ends the others"
@@ -152,9 +154,9 @@ async fn examine_all(
     // The same servers without a word about eras, to tell a wrong one from other failures.
     let any_era = unrestricted.host()?.start();
     let mut examining = JoinSet::new();
-    for name in session.host.server_names() {
+    for name in session.server_names().iter().cloned() {
         let examination = Examination {
-            host: session.host.clone(),
+            host: session.host()?.clone(),
             any_era: any_era.clone(),
             accounts: session.accounts.clone(),
             // A server that was typed has a name in output only.
@@ -166,7 +168,7 @@ async fn examine_all(
         };
         examining.spawn(async move { (name, examination.run().await) });
     }
-    let mut waiting = Waiting::for_all(session, output);
+    let mut waiting = Waiting::for_all(session, output)?;
     let is_watched = waiting.is_watched();
     let column = session.name_column(&[]);
     let mut found: Vec<Finding> = Vec::new();
