@@ -41,6 +41,10 @@ pub(crate) enum WriteEnd {
     Failed(String),
 }
 
+/// A batch that has grown to this size is written at once, so that the peer works on it while more
+/// callers write.
+const LARGE_BATCH: usize = 3 * 1024;
+
 /// A queue that has grown past this is given back when it is empty.
 const KEPT_QUEUE: usize = 16 * 1024;
 
@@ -68,6 +72,8 @@ struct State {
     written: u64,
     /// The writer task has work to do and will do it.
     draining: bool,
+    /// The stream took no more, and the writer task waits until it does.
+    blocked: bool,
     failure: Option<String>,
 }
 
@@ -111,6 +117,7 @@ impl StreamWriter {
                 accepted: 0,
                 written: 0,
                 draining: false,
+                blocked: false,
                 failure: None,
             }),
             work: Notify::new(),
@@ -149,9 +156,8 @@ impl StreamWriter {
                     return Poll::Ready(Err(failure));
                 }
                 let poll = state.poll_drain(context);
-                if poll.is_ready() {
-                    state.draining = false;
-                }
+                state.blocked = poll.is_pending();
+                state.draining = state.blocked;
                 poll.map_err(|error| error.to_string())
             });
             match tokio::time::timeout(stall, drained).await {
@@ -173,7 +179,7 @@ impl StreamWriter {
 }
 
 impl Outlet for StreamWriter {
-    /// The request is taken whole, and written here and now if the stream is idle.
+    /// The request is taken whole, and written here and now if the stream is idle or much waits.
     fn send_request(&self, request: &frame::Request<'_>, mode: WriteMode) -> Result<Sent, Unsent> {
         let mut state = self.lock();
         if state.half.is_none() {
@@ -185,7 +191,8 @@ impl Outlet for StreamWriter {
         state.accepted += (state.queue.len() - before) as u64;
         self.frames.sent(&state.queue[before..]);
         let sent = Sent::line(state.accepted);
-        if idle && mode == WriteMode::Inline {
+        let is_large = state.waiting() >= LARGE_BATCH && !state.blocked;
+        if is_large || (idle && mode == WriteMode::Inline) {
             // What cannot be written at once is left to the writer task, which polls again with a
             // waker of its own, so this poll needs none.
             let mut context = Context::from_waker(Waker::noop());
@@ -321,6 +328,42 @@ mod tests {
         assert!(matches!(task.await.unwrap(), WriteEnd::Closed));
         let late = send(&writer, WriteMode::Inline);
         assert!(matches!(late, Err(Unsent::Closed)));
+    }
+
+    #[tokio::test]
+    async fn a_large_batch_does_not_wait_for_the_task() {
+        let (writer, _peer) = writer(2 * LARGE_BATCH, 2 * LARGE_BATCH);
+        let lines = LARGE_BATCH.div_ceil(LINE.len()) as u64;
+        for _ in 1..lines {
+            send(&writer, WriteMode::Batched).unwrap();
+        }
+        assert_eq!(writer.written(), 0);
+        send(&writer, WriteMode::Batched).unwrap();
+        assert_eq!(writer.written(), lines * LINE.len() as u64);
+    }
+
+    #[tokio::test]
+    async fn a_large_batch_leaves_a_full_stream_to_the_task_that_waits_for_it() {
+        let (writer, mut peer) = writer(8, 1024);
+        let task = tokio::spawn({
+            let writer = writer.clone();
+            async move { writer.run(Duration::from_secs(60)).await }
+        });
+        send(&writer, WriteMode::Batched).unwrap();
+        // The task has begun to write, and waits for the peer.
+        while writer.written() == 0 {
+            tokio::task::yield_now().await;
+        }
+        let lines = 1 + LARGE_BATCH.div_ceil(LINE.len());
+        for _ in 1..lines {
+            send(&writer, WriteMode::Batched).unwrap();
+        }
+        assert_eq!(writer.written(), 8);
+        let mut bytes = vec![0; lines * LINE.len()];
+        let read = tokio::time::timeout(Duration::from_secs(10), peer.read_exact(&mut bytes));
+        read.await.unwrap().unwrap();
+        assert_eq!(bytes, LINE.repeat(lines));
+        task.abort();
     }
 
     #[tokio::test(start_paused = true)]
