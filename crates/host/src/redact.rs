@@ -178,6 +178,9 @@ impl Redactor {
             let found = text.match_indices(known.expose());
             spans.extend(found.map(|(at, part)| at..at + part.len()));
         }
+        if spans.is_empty() {
+            return spans;
+        }
         spans.sort_by_key(|span| span.start);
         let mut apart: Vec<Range<usize>> = Vec::with_capacity(spans.len());
         for span in spans {
@@ -296,11 +299,16 @@ impl RedactedLines {
 
 /// Whether a name says that its value is secret: `API_KEY`, `x-auth-token`, `DB_PASSWORD`.
 ///
-/// Every key of every message that is kept is looked at here: nothing is allocated, and most parts
-/// are ruled out by a letter that the name does not have.
+/// Every key of every message that is kept is looked at here: nothing is allocated, and most names
+/// are ruled out by the letters that they do not have.
 pub fn is_secret_name(name: &str) -> bool {
     const LONGEST_NAME: usize = 128;
     if name.len() > LONGEST_NAME {
+        return false;
+    }
+    let letters = letters(name.as_bytes());
+    let fits = |needed: &u32| letters & needed == *needed;
+    if !SECRET_LETTERS.iter().chain(&ENDING_LETTERS).any(fits) {
         return false;
     }
     let mut plain = [0; LONGEST_NAME];
@@ -316,34 +324,35 @@ pub fn is_secret_name(name: &str) -> bool {
         }
     }
     let (plain, last) = (&plain[..length], &plain[last..length]);
-    let letters = letters(plain);
     let contains = |(part, needed): (&&str, &u32)| {
         let mut windows = plain.windows(part.len());
-        letters & needed == *needed && windows.any(|window| window == part.as_bytes())
+        fits(needed) && windows.any(|window| window == part.as_bytes())
     };
     let is_secret = SECRET_NAMES.iter().zip(&SECRET_LETTERS).any(contains)
         || SECRET_ENDINGS.iter().any(|it| it.as_bytes() == last);
     is_secret && !HARMLESS_NAMES.iter().any(|it| it.as_bytes() == plain)
 }
 
-/// The letters that a part of a name needs, for each of [`SECRET_NAMES`].
-const SECRET_LETTERS: [u32; SECRET_NAMES.len()] = {
-    let mut all = [0; SECRET_NAMES.len()];
+/// The letters that a part of a name needs, for each of [`SECRET_NAMES`] and [`SECRET_ENDINGS`].
+const SECRET_LETTERS: [u32; SECRET_NAMES.len()] = letters_of_each(SECRET_NAMES);
+const ENDING_LETTERS: [u32; SECRET_ENDINGS.len()] = letters_of_each(SECRET_ENDINGS);
+
+const fn letters_of_each<const COUNT: usize>(parts: &[&str]) -> [u32; COUNT] {
+    let mut all = [0; COUNT];
     let mut at = 0;
-    while at < all.len() {
-        all[at] = letters(SECRET_NAMES[at].as_bytes());
+    while at < COUNT {
+        all[at] = letters(parts[at].as_bytes());
         at += 1;
     }
     all
-};
+}
 
-/// Which small letters a text has, a bit for each.
+/// Which letters a text has, large or small, a bit for each.
 const fn letters(text: &[u8]) -> u32 {
     let (mut found, mut at) = (0, 0);
     while at < text.len() {
-        if text[at].is_ascii_lowercase() {
-            found |= 1 << (text[at] - b'a');
-        }
+        let letter = text[at].to_ascii_lowercase().wrapping_sub(b'a');
+        found |= (letter < 26) as u32 * (1 << (letter & 31));
         at += 1;
     }
     found

@@ -6,6 +6,8 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
+use memchr::{memchr, memchr2};
+
 use crate::redact::{HIDDEN, Redactor, is_secret_name};
 
 /// A JSON text without its secrets.
@@ -162,9 +164,9 @@ impl Scan<'_> {
 fn decoded(written: &str) -> Cow<'_, str> {
     let plain = written.strip_prefix('"').unwrap_or(written);
     let plain = plain.strip_suffix('"').unwrap_or(plain);
-    match plain.as_bytes().contains(&b'\\') {
-        true => serde_json::from_str(written).map_or(plain.into(), Cow::Owned),
-        false => plain.into(),
+    match memchr(b'\\', plain.as_bytes()) {
+        Some(_) => serde_json::from_str(written).map_or(plain.into(), Cow::Owned),
+        None => plain.into(),
     }
 }
 
@@ -190,12 +192,11 @@ fn strings_of(value: &str) -> Vec<String> {
 fn end_of_string(text: &str, start: usize) -> usize {
     let bytes = text.as_bytes();
     let mut at = start + 1;
-    while let Some(&byte) = bytes.get(at) {
-        match byte {
-            b'"' => return at + 1,
-            b'\\' => at += 2,
-            _ => at += 1,
+    while let Some(found) = bytes.get(at..).and_then(|rest| memchr2(b'"', b'\\', rest)) {
+        if bytes[at + found] == b'"' {
+            return at + found + 1;
         }
+        at += found + 2;
     }
     text.len()
 }
