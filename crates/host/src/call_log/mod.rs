@@ -70,7 +70,7 @@ struct WriterState {
 }
 
 /// What the writing thread is told. By value: for memory that one thread takes and another gives
-/// back, the two wait for each other.
+/// back, the two wait for each other. Small: what is rare in it is boxed.
 enum Message {
     Began(BeganCall),
     Ended(EndedCall),
@@ -138,10 +138,6 @@ impl CallLog {
     }
 
     /// Hands something over, or gives it back if there is no room.
-    #[expect(
-        clippy::result_large_err,
-        reason = "a full queue is rare, and a box for each message is what slows calls"
-    )]
     fn send(&self, message: Message) -> Result<(), Message> {
         match self.shared.is_written.get_or_init(|| self.begin_thread()) {
             true => self.shared.queue.push(message),

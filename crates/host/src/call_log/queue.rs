@@ -54,10 +54,6 @@ impl State {
 
 impl Queue {
     /// Puts a message in, or gives it back if there is no room.
-    #[expect(
-        clippy::result_large_err,
-        reason = "a full queue is rare, and a box for each message is what slows calls"
-    )]
     pub(super) fn push(&self, message: Message) -> Result<(), Message> {
         let weight = message.weight();
         let mut state = self.state.lock();

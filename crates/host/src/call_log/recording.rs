@@ -57,9 +57,10 @@ pub(super) struct EndedCall {
     pub(super) at_ms: u64,
     pub(super) took: Duration,
     pub(super) outcome: Outcome,
-    pub(super) notes: Notes,
+    /// What was said on the way, if anything could be.
+    pub(super) notes: Option<Box<Notes>>,
     /// The beginning, if it was not handed over yet.
-    pub(super) began: Option<BeganCall>,
+    pub(super) began: Option<Box<BeganCall>>,
 }
 
 impl EndedCall {
@@ -82,7 +83,7 @@ pub(crate) enum Outcome {
     Task,
     /// There was a result, which is not at hand.
     Omitted,
-    Error(Error),
+    Error(Box<Error>),
     /// The caller that made it has gone.
     Dropped,
 }
@@ -185,7 +186,7 @@ impl Recording {
         if let Some(active) = self.0.take() {
             active.end(match answer {
                 Ok(answer) => answer.outcome(),
-                Err(error) => Outcome::Error(error.clone()),
+                Err(error) => Outcome::Error(Box::new(error.clone())),
             });
         }
     }
@@ -208,11 +209,10 @@ impl Active {
             at_ms: self.began_ms.saturating_add(took_ms),
             took,
             outcome,
-            notes: match &self.progress {
-                Some(progress) => std::mem::take(&mut *progress.notes.lock()),
-                None => Notes::default(),
-            },
-            began: self.began.take(),
+            notes: self
+                .progress
+                .map(|progress| Box::new(std::mem::take(&mut *progress.notes.lock()))),
+            began: self.began.take().map(Box::new),
         };
         let Err(Message::Ended(mut ended)) = self.log.send(Message::Ended(ended)) else {
             return;

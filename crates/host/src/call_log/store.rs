@@ -34,6 +34,9 @@ pub(super) struct Limits {
     pub(super) aside_bytes: u64,
 }
 
+/// Room for the lines that are usually written together.
+const ROOM: usize = 256 * 1024;
+
 const DAY_MS: u64 = 24 * 60 * 60 * 1000;
 
 impl Default for Limits {
@@ -91,7 +94,7 @@ impl Store {
             counter,
             length: self.length(counter.file),
             now_ms: now_ms(),
-            text: Vec::new(),
+            text: Vec::with_capacity(ROOM),
             failed: None,
         })
     }

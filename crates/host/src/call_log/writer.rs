@@ -8,6 +8,7 @@ use std::sync::atomic::Ordering;
 
 use attache_client::protocol::{CallTool, CallToolResult, Json, Method as _, Payload};
 use attache_client::{CloseReason, ConnectError, Error as ClientError};
+use memchr::memchr2;
 use tokio::sync::oneshot;
 
 use super::mask::mask;
@@ -37,6 +38,8 @@ pub(super) struct Writer {
     server: Option<Arc<LoggedServer>>,
     /// How many lost lines the log tells of already.
     told_lost: u64,
+    /// The process that makes the calls, which the system is asked for once.
+    process: u32,
 }
 
 /// What the log says of a server, with its secrets.
@@ -96,6 +99,7 @@ impl Writer {
             open: HashMap::new(),
             server: None,
             told_lost: 0,
+            process: std::process::id(),
         }
     }
 
@@ -139,7 +143,7 @@ impl Writer {
                 batch.begun.push(key);
             }
             Message::Ended(mut ended) => {
-                let began = ended.began.take().map(|began| self.opened(began));
+                let began = ended.began.take().map(|began| self.opened(*began));
                 // A beginning was handed over either before or with its end.
                 if let Some(open) = began.or_else(|| self.open.remove(&ended.key)) {
                     self.add_end(open, &ended, batch);
@@ -157,7 +161,7 @@ impl Writer {
                 self.server.insert(known).clone()
             }
         });
-        Open::new(call, server.as_deref())
+        Open::new(call, server.as_deref(), self.process)
     }
 
     /// Adds the beginnings of calls that have not ended yet; the others have a line already. Gives
@@ -239,7 +243,7 @@ impl Writer {
 }
 
 impl Open {
-    fn new(call: BeganCall, server: Option<&LoggedServer>) -> Self {
+    fn new(call: BeganCall, server: Option<&LoggedServer>, process: u32) -> Self {
         let BeganCall {
             at_ms,
             wanted,
@@ -276,7 +280,7 @@ impl Open {
             masked,
             origin: wanted.origin.map(|origin| origin_word(origin).into()),
             claims_read_only,
-            process: std::process::id(),
+            process,
             target: server.map(|it| it.called.clone()),
         };
         Self {
@@ -290,8 +294,11 @@ impl Open {
         let ended = Ended {
             at_ms: call.at_ms,
             took_ms: u64::try_from(call.took.as_millis()).unwrap_or(u64::MAX),
-            progress: self.progress(&call.notes),
-            progress_omitted: call.notes.omitted,
+            progress: call
+                .notes
+                .as_deref()
+                .map_or_else(Vec::new, |notes| self.progress(notes)),
+            progress_omitted: call.notes.as_ref().map_or(0, |notes| notes.omitted),
             ..Ended::default()
         };
         match &call.outcome {
@@ -410,10 +417,9 @@ fn kept(text: Cow<'_, str>, aside: &Aside<'_>) -> Kept {
 
 /// JSON that fits into a line: a line break can only be between its parts.
 fn one_line(text: Cow<'_, str>) -> Cow<'_, str> {
-    let has = |byte| text.as_bytes().contains(&byte);
-    match has(b'\n') || has(b'\r') {
-        true => text.replace(['\n', '\r'], " ").into(),
-        false => text,
+    match memchr2(b'\n', b'\r', text.as_bytes()) {
+        Some(_) => text.replace(['\n', '\r'], " ").into(),
+        None => text,
     }
 }
 
