@@ -40,7 +40,7 @@ impl Client {
         host.reread_approvals();
         let number = Arc::new(AtomicU64::new(0));
         let name = ToolName::new(server.clone(), wanted.tool.as_str());
-        let call = host.call(name, &wanted.arguments);
+        let call = host.call_json(name, wanted.arguments.clone());
         let mut call = call.origin(CallOrigin::Person).numbered({
             let (number, client) = (number.clone(), self.clone());
             move |given| {

@@ -42,10 +42,10 @@ impl Caller {
     pub(crate) async fn call(&self, tool: &str, arguments: Json) -> Result<Payload, Failure> {
         match self {
             Self::Own(host) => {
-                let call = host.call(tool, arguments).origin(CallOrigin::Person);
+                let call = host.call_json(tool, arguments).origin(CallOrigin::Person);
                 Ok(call.raw().await?)
             }
-            Self::Attached(attached) => attached.call(tool, arguments).await,
+            Self::Attached(attached) => Box::pin(attached.call(tool, arguments)).await,
         }
     }
 }

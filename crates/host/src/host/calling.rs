@@ -35,13 +35,22 @@ pub struct Call {
 
 impl Host {
     /// Calls a tool by its qualified name, by its plain name while only one server has it, by its
-    /// name for model providers, or as [`resolve`](Self::resolve) has found it. Unless [`Call::origin`] says otherwise, a program wants it, so
-    /// the policy may ask the user.
+    /// name for model providers, or as [`resolve`](Self::resolve) has found it. Unless
+    /// [`Call::origin`] says otherwise, a program wants it, so the policy may ask the user.
     pub fn call(&self, tool: impl Into<ToolReference>, arguments: impl Serialize) -> Call {
         let arguments = Json::from_serialize(&arguments).map_err(|error| error.to_string());
+        self.call_of(tool.into(), arguments)
+    }
+
+    /// The same with arguments that are JSON already, and need not be written anew.
+    pub fn call_json(&self, tool: impl Into<ToolReference>, arguments: Json) -> Call {
+        self.call_of(tool.into(), Ok(arguments))
+    }
+
+    fn call_of(&self, tool: ToolReference, arguments: Result<Json, String>) -> Call {
         Call {
             host: self.clone(),
-            tool: tool.into(),
+            tool,
             arguments,
             options: RequestOptions::default(),
             asker: CallOrigin::Program,
@@ -89,8 +98,8 @@ impl Call {
     }
 
     /// Makes the call and gives its result as the server sent it.
-    pub async fn raw(self) -> Result<Payload, Error> {
-        self.make(Request::raw).await
+    pub fn raw(self) -> impl Future<Output = Result<Payload, Error>> + Send {
+        self.make(Request::raw)
     }
 
     async fn make<R, F>(self, send: fn(Request<CallTool>) -> F) -> Result<R, Error>
@@ -264,7 +273,8 @@ pub(super) async fn permit(
     }
     let definition = match known {
         Some(known) => Cow::Borrowed(known),
-        None => Cow::Owned(definition(server_handle, tool).await?),
+        // Boxed, so that calls which need no list are small and cheap to move.
+        None => Cow::Owned(Box::pin(definition(server_handle, tool)).await?),
     };
     let passed = gate.pass(WantedCall {
         name,
