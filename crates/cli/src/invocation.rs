@@ -6,6 +6,7 @@
 use std::error::Error as _;
 use std::ffi::OsString;
 use std::io::IsTerminal as _;
+use std::mem::ManuallyDrop;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, Command, CommandFactory as _, FromArgMatches as _, Parser};
@@ -75,7 +76,9 @@ impl Invocation {
 
     /// Understands a command line.
     pub(crate) fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Self, Refusal> {
-        let mut table = fitted(Self::command());
+        // Never dropped: taking thousands of small parts apart takes longer than leaving them to the
+        // system, which frees all memory of the process in the end.
+        let mut table = ManuallyDrop::new(fitted(Self::command()));
         let words = Words::arrange(words, &table);
         if words.verbs.is_empty() {
             // Help that lists the verbs says what each does.
