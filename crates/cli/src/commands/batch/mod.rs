@@ -191,12 +191,15 @@ impl Work {
 
 /// The call of a line; none if it is empty.
 fn wanted(line: &[u8], known: &[ServerName]) -> Result<Option<Wanted>, Failure> {
-    if line.trim_ascii().is_empty() {
+    let line = line.trim_ascii();
+    if line.is_empty() {
         return Ok(None);
     }
     let line = std::str::from_utf8(line);
     let line = line.map_err(|_| Failure::usage("the line is not valid UTF-8"))?;
     let wanted: Wanted = serde_json::from_str(line).map_err(|error| {
+        // Which line it is stands beside the message.
+        let error = error.to_string().replace(" at line 1 ", " at ");
         Failure::usage(format!("the line is no call: {error}"))
             .hint("a line is like {\"tool\":\"SERVER/TOOL\",\"arguments\":{}}")
     })?;
