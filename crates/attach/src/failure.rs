@@ -118,6 +118,9 @@ pub enum RemoteError {
     /// have taken effect.
     #[error("the process that keeps the servers ended before the answer")]
     Lost,
+    /// The connection had ended before the request, which was never sent.
+    #[error("the process that keeps the servers has ended, and the request was not sent")]
+    NotSent,
     /// The answer is not what was asked for.
     #[error("the answer of the process that keeps the servers cannot be read: {0}")]
     Unreadable(String),

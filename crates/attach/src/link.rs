@@ -149,7 +149,8 @@ impl Link {
     ) -> Result<Pending, RemoteError> {
         let with = Json::from_serialize(with)?;
         let inbox = Arc::new(Inbox::default());
-        let id = self.table.lock().enter(&inbox).ok_or(RemoteError::Lost)?;
+        let id = self.table.lock().enter(&inbox);
+        let id = id.ok_or(RemoteError::NotSent)?;
         let request = Request {
             id,
             verb: verb.to_owned(),
@@ -163,7 +164,7 @@ impl Link {
             _room: room,
         };
         let sent = self.outgoing.send(line(&request));
-        sent.map_err(|_| RemoteError::Lost)?;
+        sent.map_err(|_| RemoteError::NotSent)?;
         Ok(pending)
     }
 

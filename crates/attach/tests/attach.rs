@@ -451,7 +451,9 @@ fn the_end_of_the_process_is_told_to_every_request() {
         let lost = within("call", pending.result()).await;
         assert!(matches!(lost, Err(RemoteError::Lost)), "{lost:?}");
         while within("events", events.next()).await.is_some() {}
-        assert!(matches!(host.snapshot().await, Err(RemoteError::Lost)));
+        assert!(matches!(host.snapshot().await, Err(RemoteError::NotSent)));
+        let late = host.call(&call("echo", json!({}))).await;
+        assert!(matches!(late, Err(RemoteError::NotSent)));
         let place = background.place.clone();
         background.finish().await;
         assert!(!is_held(&place));

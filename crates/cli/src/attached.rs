@@ -105,6 +105,9 @@ pub(crate) fn failure(error: RemoteError) -> Failure {
 pub(crate) fn call_failure(error: RemoteError, server: &str) -> Failure {
     match error {
         RemoteError::Failed(failure) => (*failure).into(),
+        RemoteError::NotSent => Failure::ended(Ending::NotSent, error.to_string())
+            .hint("repeating it is safe")
+            .of(server),
         other => Failure::ended(Ending::OutcomeUnknown, other.to_string())
             .hint("find out whether it took effect before you repeat it")
             .of(server),

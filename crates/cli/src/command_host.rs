@@ -344,9 +344,12 @@ impl CommandHost {
             let call = attached.call(&call).await?;
             attached::conclude(call, attached, on_progress, &terminal).await
         };
-        let made = self.unless_interrupted(made).await?;
-        let failed = |error| attached::call_failure(error, tool.server.as_str());
-        made.map(Some).map_err(failed)
+        match self.unless_interrupted(made).await? {
+            Ok(payload) => Ok(Some(payload)),
+            // The process has ended just now, so the command makes the call itself.
+            Err(RemoteError::NotSent) => Ok(None),
+            Err(error) => Err(attached::call_failure(error, tool.server.as_str())),
+        }
     }
 
     /// What that process is told about any call of this command.

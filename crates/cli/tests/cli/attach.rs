@@ -233,6 +233,34 @@ fn a_batch_is_made_there() {
     assert_eq!(kept.starts(), 1);
 }
 
+/// What was not sent is not told as something that may have happened.
+#[test]
+fn calls_of_a_batch_that_come_after_the_end_of_the_process_are_not_sent() {
+    let kept = Kept::new("batch-killed", "");
+    let process = kept.up();
+    let mut batch = kept.attache();
+    batch.arg("batch").stdin(Stdio::piped()).stderr(Stdio::null());
+    let mut batch = batch.stdout(Stdio::piped()).spawn().unwrap();
+    let mut input = batch.stdin.take().unwrap();
+    let mut endings = BufReader::new(batch.stdout.take().unwrap()).lines();
+    let mut call = || -> Value {
+        writeln!(input, r#"{{"tool":"echo","arguments":{{"message":"hi"}}}}"#).unwrap();
+        serde_json::from_str(&endings.next().unwrap().unwrap()).unwrap()
+    };
+    assert_eq!(call()["result"]["content"][0]["text"], "hi");
+    kill(process);
+    wait_until("a call is not sent", || {
+        let ending = call();
+        let kind = ending["error"]["kind"].as_str().unwrap();
+        // The end may come while a call is on its way.
+        assert!(["outcome_unknown", "not_sent"].contains(&kind), "{ending}");
+        kind == "not_sent"
+    });
+    drop(input);
+    assert_eq!(batch.wait().unwrap().code(), Some(5));
+    assert_eq!(kept.sent("tools/call"), 1);
+}
+
 #[test]
 fn what_is_watched_is_watched_there() {
     let kept = Kept::new("watched", "");
@@ -292,10 +320,7 @@ fn fault_2_a_background_process_that_is_killed_leaves_nothing_in_the_way() {
     let server = kept.status()["servers"][0]["process_id"].as_u64();
     let server = u32::try_from(server.unwrap()).unwrap();
     assert!(is_running(server));
-    let killed = Command::new("kill")
-        .args(["-9", &process.to_string()])
-        .status();
-    assert!(killed.unwrap().success());
+    kill(process);
     wait_until("the server is gone", || !is_running(server));
     assert!(kept.socket().exists(), "a socket was left behind");
     kept.run(&["call", "echo", "message=alone"]).expect(0);
@@ -304,6 +329,13 @@ fn fault_2_a_background_process_that_is_killed_leaves_nothing_in_the_way() {
     assert_ne!(kept.up(), process);
     kept.run(&["call", "echo", "message=again"]).expect(0);
     assert_eq!(kept.starts(), 3);
+}
+
+fn kill(process: u32) {
+    let killed = Command::new("kill")
+        .args(["-9", &process.to_string()])
+        .status();
+    assert!(killed.unwrap().success());
 }
 
 #[test]
