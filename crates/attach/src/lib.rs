@@ -28,6 +28,6 @@ pub use client::{Found, RemoteHost, RemoteRead};
 pub use failure::{Explain, RemoteError, RemoteFailure};
 pub use place::Place;
 pub use service::Service;
-pub use socket::{Listener, is_held, listen};
+pub use socket::{Listener, holder, is_held, listen};
 pub use streams::{Position, RemoteEvents, RemoteFrames, RemoteWatch};
 pub use wire::{KnownServer, RemoteCall, Welcome};

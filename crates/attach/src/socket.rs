@@ -5,7 +5,7 @@
 //! unlocks in whatever way it ends, so a socket that was left behind is known to have no process.
 
 use std::fs::{File, OpenOptions, TryLockError};
-use std::io;
+use std::io::{self, Write as _};
 use std::mem::ManuallyDrop;
 
 use crate::Place;
@@ -23,12 +23,14 @@ pub fn listen(place: &Place) -> io::Result<Option<Listener>> {
     platform::private_folder(place.folder())?;
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(true).truncate(false);
-    let lock = options.open(place.lock())?;
+    let mut lock = options.open(place.lock())?;
     match lock.try_lock() {
         Ok(()) => {}
         Err(TryLockError::WouldBlock) => return Ok(None),
         Err(TryLockError::Error(error)) => return Err(error),
     }
+    lock.set_len(0)?;
+    write!(lock, "{}", std::process::id())?;
     Ok(Some(Listener {
         inner: platform::listen(place)?,
         place: place.clone(),
@@ -40,6 +42,12 @@ pub fn listen(place: &Place) -> io::Result<Option<Listener>> {
 pub fn is_held(place: &Place) -> bool {
     let lock = File::open(place.lock());
     lock.is_ok_and(|lock| matches!(lock.try_lock(), Err(TryLockError::WouldBlock)))
+}
+
+/// The process that does, as far as the system lets a locked file be read.
+pub fn holder(place: &Place) -> Option<u32> {
+    let number = std::fs::read_to_string(place.lock()).ok()?;
+    number.parse().ok().filter(|_| is_held(place))
 }
 
 impl Listener {

@@ -1,9 +1,8 @@
 //! `attache down`: ends what `attache up` began.
 
-use attache_attach::RemoteHost;
 use serde_json::json;
 
-use super::up::{gone, place_of};
+use super::up::{gone, place_of, running};
 use super::{Context, Known, Typed, Verb};
 use crate::args::ConfigArgs;
 use crate::failure::Failure;
@@ -20,7 +19,7 @@ impl Verb for Down {
     async fn run(self, context: &Context) -> Result<(), Failure> {
         let output = &context.output;
         let place = place_of(&self.config.configuration()?)?;
-        let Some((attached, welcome)) = RemoteHost::connect_to_any(&place).await else {
+        let Some((attached, welcome)) = running(&place).await? else {
             let nothing = json!({"process": null});
             return output.done("no servers are kept running", &nothing);
         };

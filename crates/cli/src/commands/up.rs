@@ -2,12 +2,12 @@
 
 use std::io::Read as _;
 use std::process::{Child, Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use attache::host::Lifetime;
 use attache::host::config::ServerName;
 use attache::host::snapshot::ServerState;
-use attache_attach::{Place, RemoteHost, Service, is_held, listen};
+use attache_attach::{Place, RemoteHost, Service, Welcome, holder, is_held, listen};
 use serde::Serialize;
 use serde_json::json;
 
@@ -25,6 +25,8 @@ use crate::target::Target;
 
 /// How long the background process may take to listen.
 const START_PATIENCE: Duration = Duration::from_secs(10);
+/// How long a process that is there may take to answer.
+const ANSWER_PATIENCE: Duration = Duration::from_secs(2);
 /// How long its servers may take to end.
 const END_PATIENCE: Duration = Duration::from_secs(20);
 /// How often to look.
@@ -73,7 +75,7 @@ impl Verb for Up {
         if self.foreground {
             return serve(&configuration, &place, self.idle).await;
         }
-        if let Some((attached, welcome)) = RemoteHost::connect_to_any(&place).await {
+        if let Some((attached, welcome)) = running(&place).await? {
             if welcome.refused.is_none() {
                 let process = welcome.process;
                 let text = format!("the servers are kept running already, by process {process}");
@@ -106,6 +108,33 @@ pub(super) fn place_of(configuration: &Configuration) -> Result<Place, Failure> 
     attached::place_of(configuration)?.ok_or_else(|| {
         Failure::config("there is no folder for a socket").hint("set XDG_RUNTIME_DIR or HOME")
     })
+}
+
+/// The background process of a configuration, if there is one. One that begins or ends at this
+/// moment is waited for.
+pub(super) async fn running(place: &Place) -> Result<Option<(RemoteHost, Welcome)>, Failure> {
+    let until = Instant::now() + ANSWER_PATIENCE;
+    loop {
+        if let Some(found) = RemoteHost::connect_to_any(place).await {
+            return Ok(Some(found));
+        }
+        if !is_held(place) {
+            return Ok(None);
+        }
+        if Instant::now() >= until {
+            return Err(no_answer(place));
+        }
+        tokio::time::sleep(LOOK).await;
+    }
+}
+
+fn no_answer(place: &Place) -> Failure {
+    let message = match holder(place) {
+        Some(process) => format!("process {process}, which keeps the servers, does not answer"),
+        None => "the process that keeps the servers does not answer".to_owned(),
+    };
+    Failure::new(Kind::Connect, Exit::Unreachable, message)
+        .hint("end that process, and its servers end with it")
 }
 
 /// Waits until the background process has ended with all its servers.
@@ -240,7 +269,7 @@ struct KeptServer {
 }
 
 async fn status(place: &Place, output: &Output) -> Result<(), Failure> {
-    let Some((attached, welcome)) = RemoteHost::connect_to_any(place).await else {
+    let Some((attached, welcome)) = running(place).await? else {
         let message = "no servers are kept running";
         return Err(Failure::new(Kind::Connect, Exit::Unreachable, message)
             .hint("`attache up` starts them"));

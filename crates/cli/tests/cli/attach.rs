@@ -239,7 +239,10 @@ fn calls_of_a_batch_that_come_after_the_end_of_the_process_are_not_sent() {
     let kept = Kept::new("batch-killed", "");
     let process = kept.up();
     let mut batch = kept.attache();
-    batch.arg("batch").stdin(Stdio::piped()).stderr(Stdio::null());
+    batch
+        .arg("batch")
+        .stdin(Stdio::piped())
+        .stderr(Stdio::null());
     let mut batch = batch.stdout(Stdio::piped()).spawn().unwrap();
     let mut input = batch.stdin.take().unwrap();
     let mut endings = BufReader::new(batch.stdout.take().unwrap()).lines();
@@ -331,11 +334,32 @@ fn fault_2_a_background_process_that_is_killed_leaves_nothing_in_the_way() {
     assert_eq!(kept.starts(), 3);
 }
 
+/// A process that hangs is neither waited for nor told as absent.
+#[test]
+fn fault_2_a_background_process_that_does_not_answer_is_named() {
+    let kept = Kept::new("stopped-up", "");
+    let process = kept.up();
+    signal(process, "STOP");
+    kept.run(&["call", "echo", "message=alone"]).expect(0);
+    for words in [&["up"][..], &["up", "--status"], &["down"]] {
+        let failed = kept.run(words).expect(4);
+        let named = format!("process {process}, which keeps the servers, does not answer");
+        assert!(failed.stderr.contains(&named), "{failed:?}");
+    }
+    kill(process);
+    kept.run(&["down"]).expect(0);
+    assert_ne!(kept.up(), process);
+}
+
 fn kill(process: u32) {
-    let killed = Command::new("kill")
-        .args(["-9", &process.to_string()])
+    signal(process, "KILL");
+}
+
+fn signal(process: u32, signal: &str) {
+    let sent = Command::new("kill")
+        .args(["-s", signal, &process.to_string()])
         .status();
-    assert!(killed.unwrap().success());
+    assert!(sent.unwrap().success());
 }
 
 #[test]
