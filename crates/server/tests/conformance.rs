@@ -8,7 +8,7 @@
 
 mod stdio_bridge;
 
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
@@ -150,7 +150,28 @@ fn start_bridged() -> (Running, String) {
         assert!(Instant::now() < deadline, "the bridge does not listen");
         std::thread::sleep(Duration::from_millis(50));
     }
+    warm_up(address);
     (running, format!("http://{address}/mcp"))
+}
+
+/// Begins a session. The first one waits until the bridge and the server are read from the disk, which
+/// can take longer than the suite has patience for.
+fn warm_up(address: SocketAddr) {
+    let initialize = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"warm-up","version":"1"}}}"#;
+    let request = format!(
+        "POST /mcp HTTP/1.1\r\nHost: {address}\r\nContent-Type: application/json\r\n\
+         Accept: application/json, text/event-stream\r\nContent-Length: {}\r\n\r\n{initialize}",
+        initialize.len()
+    );
+    let mut stream = TcpStream::connect(address).unwrap();
+    stream
+        .set_read_timeout(Some(Duration::from_secs(30)))
+        .unwrap();
+    stream.write_all(request.as_bytes()).unwrap();
+    let answered = BufReader::new(stream)
+        .lines()
+        .any(|line| line.unwrap().contains("\"serverInfo\""));
+    assert!(answered, "the bridge does not answer");
 }
 
 /// A port for a program that cannot choose one. It lies below those that the system gives away, so

@@ -6,9 +6,12 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
+use std::fs;
 use std::io;
 use std::path::Path;
 use std::process::{Command, Stdio};
+
+use serde_json::Value;
 
 use crate::real_servers::installed;
 use crate::scratch::Scratch;
@@ -64,7 +67,9 @@ fn run(mode: [&str; 2], who: &OsStr, set: &[&str]) -> io::Result<Findings> {
         .stdin(Stdio::null())
         .output()?;
     let printed = String::from_utf8_lossy(&output.stdout);
-    let report = format!("{printed}{}", String::from_utf8_lossy(&output.stderr));
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    let failures = failures(&folder.path().join("out"))?;
+    let report = format!("{printed}{stderr}{failures}");
     let Some((_, summary)) = printed.rsplit_once(SUMMARY) else {
         return Err(io::Error::other(format!("no summary: {report}")));
     };
@@ -76,6 +81,25 @@ fn run(mode: [&str; 2], who: &OsStr, set: &[&str]) -> io::Result<Findings> {
         },
         report,
     })
+}
+
+/// Why checks failed, which the suite writes into files only: a line for each. The folders of some
+/// scenarios lie in others.
+fn failures(folder: &Path) -> io::Result<String> {
+    let mut lines = String::new();
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.is_dir() {
+            lines.push_str(&failures(&path)?);
+        } else if path.ends_with("checks.json") {
+            let checks: Vec<Value> = serde_json::from_slice(&fs::read(&path)?)?;
+            for check in checks.iter().filter(|it| it["status"] == "FAILURE") {
+                let (id, why) = (&check["id"], &check["errorMessage"]);
+                lines.push_str(&format!("{}: {id}: {why}\n", folder.display()));
+            }
+        }
+    }
+    Ok(lines)
 }
 
 /// Reads a line like "✓ tools_call: 2 passed, 0 failed"; warnings may follow.
