@@ -339,16 +339,32 @@ fn fault_2_a_background_process_that_is_killed_leaves_nothing_in_the_way() {
 fn fault_2_a_background_process_that_does_not_answer_is_named() {
     let kept = Kept::new("stopped-up", "");
     let process = kept.up();
-    signal(process, "STOP");
+    let stopped = Stopped::new(process);
     kept.run(&["call", "echo", "message=alone"]).expect(0);
     for words in [&["up"][..], &["up", "--status"], &["down"]] {
         let failed = kept.run(words).expect(4);
         let named = format!("process {process}, which keeps the servers, does not answer");
         assert!(failed.stderr.contains(&named), "{failed:?}");
     }
-    kill(process);
+    drop(stopped);
     kept.run(&["down"]).expect(0);
     assert_ne!(kept.up(), process);
+}
+
+/// A process that does nothing until it is killed, also by a test that fails.
+struct Stopped(u32);
+
+impl Stopped {
+    fn new(process: u32) -> Self {
+        signal(process, "STOP");
+        Self(process)
+    }
+}
+
+impl Drop for Stopped {
+    fn drop(&mut self) {
+        kill(self.0);
+    }
 }
 
 fn kill(process: u32) {
