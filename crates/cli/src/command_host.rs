@@ -386,7 +386,7 @@ impl CommandHost {
             return Ok(None);
         };
         let is_welcome = self.unless_interrupted(attached.is_welcome()).await?;
-        Ok(is_welcome.then_some(attached))
+        Ok(self.attached().filter(|_| is_welcome))
     }
 
     async fn unless_interrupted<T>(&self, work: impl Future<Output = T>) -> Result<T, Failure> {

@@ -143,23 +143,12 @@ impl Journal {
         });
     }
 
-    /// Tells that a request was sent, and gives the time at which it was, in milliseconds since
-    /// 1970.
-    pub(crate) fn sent(&self, server: &ServerName, sent: EventKind) -> u64 {
-        let at_ms = now_ms();
-        self.core
-            .change(|state| state.record_at(at_ms, server, sent));
-        at_ms
-    }
-
-    /// Tells that a request has ended which was sent at that time. The answers to its questions are
-    /// not waited for any more.
+    /// Tells that a request has ended. The answers to its questions are not waited for any more.
     pub(crate) fn ended(
         &self,
         server: &ServerName,
         request: u64,
         ending: Option<Ending>,
-        since_ms: u64,
         after_ms: u64,
     ) {
         let ended = EventKind::Ended {
@@ -168,7 +157,7 @@ impl Journal {
             after_ms,
         };
         let withdrawn = self.core.change(|state| {
-            state.record_at(since_ms.saturating_add(after_ms), server, ended);
+            state.record(server, ended);
             state.withdraw_all("the request it belongs to has ended", |question| {
                 question.request == Some(request)
             })
@@ -222,13 +211,10 @@ impl Core {
 impl State {
     /// Tells of an event and applies it.
     pub(crate) fn record(&mut self, server: &ServerName, kind: EventKind) {
-        self.record_at(now_ms(), server, kind);
-    }
-
-    fn record_at(&mut self, at_ms: u64, server: &ServerName, kind: EventKind) {
+        let at_ms = now_ms();
         if !self.ring.is_wanted() {
             let seq = self.ring.skip();
-            self.now.change(seq, at_ms, server, kind);
+            self.now.change(seq, at_ms, server, &kind);
             return;
         }
         let event = Event {

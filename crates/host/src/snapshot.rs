@@ -124,18 +124,18 @@ impl Snapshot {
             // A reader that lost events is told so without a server.
             return Applied::Gap;
         };
-        self.change(event.seq, event.at_ms, server, event.kind.clone());
+        self.change(event.seq, event.at_ms, server, &event.kind);
         Applied::Now
     }
 
-    /// The same with the parts of an event that nothing else keeps.
-    pub(crate) fn change(&mut self, seq: u64, at_ms: u64, server: &ServerName, kind: EventKind) {
+    /// The same with the parts of an event.
+    pub(crate) fn change(&mut self, seq: u64, at_ms: u64, server: &ServerName, kind: &EventKind) {
         self.seq = seq;
         self.at_ms = at_ms;
         match kind {
-            EventKind::Added { target, state } => self.added(server, &target, state, at_ms),
+            EventKind::Added { target, state } => self.added(server, target, *state, at_ms),
             EventKind::Removed => self.servers.retain(|it| it.name != *server),
-            EventKind::State(change) => self.state_changed(server, &change, at_ms),
+            EventKind::State(change) => self.state_changed(server, change, at_ms),
             EventKind::Sent {
                 request,
                 method,
@@ -143,17 +143,17 @@ impl Snapshot {
                 origin,
             } => {
                 let open = OpenRequest {
-                    request,
+                    request: *request,
                     server: server.clone(),
-                    method,
-                    about,
-                    origin,
+                    method: method.clone(),
+                    about: about.clone(),
+                    origin: *origin,
                     since_ms: at_ms,
                     progress: None,
                     total: None,
                     message: None,
                 };
-                match self.find(request) {
+                match self.find(*request) {
                     Ok(at) => self.requests[at] = open,
                     Err(at) => self.requests.insert(at, open),
                 }
@@ -164,24 +164,24 @@ impl Snapshot {
                 total,
                 message,
             } => {
-                if let Ok(at) = self.find(request) {
+                if let Ok(at) = self.find(*request) {
                     let open = &mut self.requests[at];
-                    open.progress = Some(progress);
-                    open.total = total;
-                    open.message = message;
+                    open.progress = Some(*progress);
+                    open.total = *total;
+                    open.message.clone_from(message);
                 }
             }
             EventKind::Ended {
                 request,
                 ending,
                 after_ms,
-            } => self.ended(request, ending, after_ms),
+            } => self.ended(*request, *ending, *after_ms),
             EventKind::Asked { question } => {
                 let at = self.questions.partition_point(|it| it.id < question.id);
-                self.questions.insert(at, question);
+                self.questions.insert(at, question.clone());
             }
             EventKind::Answered { question, .. } | EventKind::Withdrawn { question, .. } => {
-                self.questions.retain(|it| it.id != question);
+                self.questions.retain(|it| it.id != *question);
             }
             _ => {}
         }

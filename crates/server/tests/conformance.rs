@@ -258,6 +258,12 @@ fn requirements_of_2025_11_25_over_stdio() {
     let (_bridge, url) = start_bridged();
     let found = of_server(&url, &["--requirements", "2025-11-25"]).unwrap();
     judge(&found, is_about_http);
+    // Why what is excepted failed is told.
+    assert!(
+        found
+            .report()
+            .contains("localhost-host-rebinding-rejected\": \"Expected")
+    );
     assert_total(&found, 78);
 }
 

@@ -120,7 +120,6 @@ struct Active {
     log: CallLog,
     key: u64,
     began_at: Instant,
-    began_ms: u64,
     /// What is said on the way, if anything can be.
     progress: Option<ProgressLog>,
     /// The beginning, until it is handed over.
@@ -131,16 +130,15 @@ impl Recording {
     /// Begins to record a call, if there is a log.
     pub(crate) fn begin(log: Option<&CallLog>, wanted: impl FnOnce() -> WantedRecord) -> Self {
         Self(log.map(|log| {
-            let (key, began_ms) = (log.next_key(), now_ms());
+            let key = log.next_key();
             Box::new(Active {
                 log: log.clone(),
                 key,
                 began_at: Instant::now(),
-                began_ms,
                 progress: None,
                 began: Some(BeganCall {
                     key,
-                    at_ms: began_ms,
+                    at_ms: now_ms(),
                     wanted: wanted(),
                     server: None,
                     claims_read_only: false,
@@ -202,12 +200,10 @@ impl Drop for Recording {
 
 impl Active {
     fn end(mut self, outcome: Outcome) {
-        let took = self.began_at.elapsed();
-        let took_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
         let ended = EndedCall {
             key: self.key,
-            at_ms: self.began_ms.saturating_add(took_ms),
-            took,
+            at_ms: now_ms(),
+            took: self.began_at.elapsed(),
             outcome,
             notes: self
                 .progress

@@ -87,7 +87,6 @@ pub(crate) struct RequestSpan<'a> {
     server_handle: &'a ServerHandle,
     number: u64,
     began: Instant,
-    since_ms: u64,
     ending: Option<Ending>,
 }
 
@@ -107,11 +106,11 @@ impl<'a> RequestSpan<'a> {
             origin: about.origin,
         };
         let events = &server_handle.shared.events;
+        events.record(&server_handle.name, sent);
         Self {
             server_handle,
             number: about.number,
             began: Instant::now(),
-            since_ms: events.sent(&server_handle.name, sent),
             ending: Some(Ending::Cancelled),
         }
     }
@@ -130,8 +129,7 @@ impl Drop for RequestSpan<'_> {
         let Self { server_handle, .. } = self;
         let after_ms = u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX);
         let events = &server_handle.shared.events;
-        let (number, ending) = (self.number, self.ending);
-        events.ended(&server_handle.name, number, ending, self.since_ms, after_ms);
+        events.ended(&server_handle.name, self.number, self.ending, after_ms);
     }
 }
 

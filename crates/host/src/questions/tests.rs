@@ -246,9 +246,9 @@ async fn a_question_is_withdrawn_when_nobody_waits_for_it() {
     let asker = questions.clone();
     let asked = tokio::spawn(async move { asker.ask(Some(9), &server(), form()).await });
     let question = next(&mut face).await;
-    journal.ended(&server(), 8, None, 0, 0);
+    journal.ended(&server(), 8, None, 0);
     assert_eq!(questions.open().len(), 1);
-    journal.ended(&server(), 9, None, 0, 0);
+    journal.ended(&server(), 9, None, 0);
     questions.closed(question.id).await;
     assert_eq!(asked.await.unwrap(), None);
     assert_eq!(endings(&journal), ["1 withdrawn", "2 withdrawn"]);
